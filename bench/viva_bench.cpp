@@ -1,0 +1,145 @@
+// viva_bench: the machine's limits, viva's speed as a share of them, and viva beside its rivals, measured in one run.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "bench/machine.h"
+#include "bench/measure.h"
+#include "bench/mlp_training.h"
+#include "bench/reduce_apply.h"
+#include "bench/report.h"
+#include "bench/rivals.h"
+#include "viva/base/error.h"
+
+namespace viva::bench {
+namespace {
+
+constexpr std::int64_t kManyParameters = 10'000'000;
+
+struct Options {
+  int pairs = 5;
+  std::vector<std::string> only;
+
+  bool wants(const std::string& part) const {
+    return only.empty() || std::find(only.begin(), only.end(), part) != only.end();
+  }
+};
+
+// 1, and 2 where there are two CPUs.
+std::vector<int> thread_counts() { return allowed_cpus().size() < 2 ? std::vector<int>{1} : std::vector<int>{1, 2}; }
+
+std::string on_threads(const std::string& what, int threads) {
+  return fmt::format("{}, {} thread{}", what, threads, threads == 1 ? "" : "s");
+}
+
+Spread percent(const Spread& ratio) { return {100 * ratio.min, 100 * ratio.median, 100 * ratio.max}; }
+
+void machine(const Options& options) {
+  for (const int threads : thread_counts()) {
+    std::vector<double> peaks;
+    for (int i = 0; i < options.pairs; ++i) peaks.push_back(fma_peak(threads));
+    report(on_threads("machine: FMA peak, float32", threads), spread_of(peaks), "GFLOP/s");
+  }
+}
+
+void reduce_apply(const Options& options) {
+  const Bandwidth bandwidth(kManyParameters, 10);
+  ReduceApply update(kManyParameters, 10);
+  for (const int threads : thread_counts()) {
+    const Pairs pairs = alternate(
+        options.pairs, [&] { return update.measure(threads); }, [&] { return bandwidth.measure(threads); });
+    report(on_threads("machine: x += a·y in place, 10 M floats", threads), pairs.b, "GB/s");
+    report(on_threads("viva: reduce and apply, 10 M parameters", threads), pairs.a, "GB/s");
+    report("  share of the bandwidth", percent(pairs.ratio), "%");
+  }
+}
+
+void mlp(const Options& options, MlpTraining& training) {
+  for (const int threads : thread_counts()) {
+    const Pairs pairs = alternate(
+        options.pairs, [&] { return training.measure(threads); }, [&] { return fma_peak(threads); });
+    const double gflop = training.flops_per_sample() / 1e9;
+    const Spread share{pairs.ratio.min * gflop, pairs.ratio.median * gflop, pairs.ratio.max * gflop};
+    report(on_threads("viva: perceptron, 2 workers of 64", threads), pairs.a, "samples/s", 0);
+    report(fmt::format("  share of the FMA peak, {:.0f} FLOP a sample", training.flops_per_sample()), percent(share),
+           "%");
+  }
+  if (thread_counts().size() < 2) return;
+  const Pairs scaling = alternate(
+      options.pairs, [&] { return training.measure(2); }, [&] { return training.measure(1); });
+  report("  2 threads over 1 thread", scaling.ratio, "x", 2);
+}
+
+void rivals(const Options& options, MlpTraining& training) {
+  const Torch torch;
+  if (!torch.available()) {
+    fmt::print("skipped: rivals: {}\n", torch.reason());
+    return;
+  }
+  fmt::print("rival: {}\n", torch.description());
+  if (torch.slow_blas()) {
+    fmt::print("warning: PyTorch runs on the reference BLAS, which is slow; ./dev setup rivals installs OpenBLAS\n");
+  }
+  for (const TorchSetup& setup : std::vector<TorchSetup>{{.processes = 2, .threads = 1, .batch_size = 64},
+                                                         {.processes = 1, .threads = 1, .batch_size = 64},
+                                                         {.processes = 1, .threads = 1, .batch_size = 128},
+                                                         {.processes = 1, .threads = 2, .batch_size = 64},
+                                                         {.processes = 1, .threads = 2, .batch_size = 128}}) {
+    const int cpus = setup.processes * setup.threads;
+    const std::string name =
+        fmt::format("PyTorch {}, {} x {} thread{}, batch {}", setup.processes > 1 ? "DDP (Gloo)" : "one process",
+                    setup.processes, setup.threads, setup.threads == 1 ? "" : "s", setup.batch_size);
+    if (static_cast<std::size_t>(cpus) > allowed_cpus().size()) {
+      fmt::print("skipped: {}: there is only one CPU\n", name);
+      continue;
+    }
+    const Pairs pairs = alternate(
+        options.pairs, [&] { return training.measure(cpus); }, [&] { return torch.measure(setup); });
+    report(name, pairs.b, "samples/s", 0);
+    report(on_threads("  viva over it", cpus), pairs.ratio, "x", 2);
+  }
+}
+
+void warn_if_busy() {
+  double load = 0;
+  if (getloadavg(&load, 1) == 1 && load > 0.5) {
+    fmt::print("warning: other programs are running (load {:.1f}): the figures are theirs too\n", load);
+  }
+}
+
+void run(const Options& options) {
+  warn_if_busy();
+  report_header();
+  if (options.wants("machine")) machine(options);
+  if (options.wants("reduce_apply")) reduce_apply(options);
+  if (!options.wants("mlp") && !options.wants("rivals")) return;
+  MlpTraining training(/*steps=*/600);
+  if (options.wants("mlp")) mlp(options, training);
+  if (options.wants("rivals")) rivals(options, training);
+}
+
+}  // namespace
+}  // namespace viva::bench
+
+int main(int argc, char** argv) {
+  viva::bench::Options options;
+  CLI::App app("Measures this machine, viva and its rivals in alternating pairs; every benchmark checks its answer.");
+  app.add_option("--pairs", options.pairs, "alternating pairs for each ratio")->check(CLI::Range(1, 1000));
+  app.add_option("--only", options.only, "parts to run: machine, reduce_apply, mlp, rivals")
+      ->check(CLI::IsMember({"machine", "reduce_apply", "mlp", "rivals"}));
+  CLI11_PARSE(app, argc, argv);
+  try {
+    viva::bench::run(options);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,110 @@
+#include "cli/program.h"
+
+#include <CLI/CLI.hpp>
+#include <exception>
+#include <new>
+#include <string>
+
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "viva/base/error.h"
+
+namespace viva::cli {
+namespace {
+
+constexpr int kRuntimeError = 1;
+constexpr int kUsageError = 2;
+
+void add_recipe(CLI::App& command, std::string& recipe, std::vector<std::string>& overrides) {
+  command.add_option("RECIPE", recipe, "the recipe, a TOML file; relative paths in it begin at its\ndirectory")
+      ->required();
+  command
+      .add_option("--set", overrides,
+                  "section.key=value in the place of what the recipe says, such as\ntrain.workers=8; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+}
+
+void add_train(CLI::App& app, TrainCommand& train) {
+  CLI::App* command = app.add_subcommand("train", "Train a recipe's model and print its loss, accuracy and digest.");
+  add_recipe(*command, train.recipe, train.overrides);
+  command->add_option(
+      "--threads", train.threads,
+      "threads that run the workers, 1 to 1024: they change the\nspeed, never the result (default: the CPUs "
+      "that this\nprocess may use, at most one a worker)");
+  command
+      ->add_option_function<std::string>(
+          "--executor",
+          [&train](const std::string& name) {
+            train.executor = name == "reference" ? Executor::kReference : Executor::kThreads;
+          },
+          "threads, or reference: a plain slow loop that defines the\nresult (default: threads)")
+      ->check(CLI::IsMember({"threads", "reference"}))
+      ->type_name("NAME");
+  command->add_option("--steps", train.steps, "end after so many steps, in the place of the recipe's\nepochs or steps");
+  command->add_option("--out", train.out, "write the final parameters to DIR/params.safetensors")->type_name("DIR");
+  command->add_flag("--json", train.json, "print the results as one JSON object");
+  command->add_flag("--quiet", train.quiet, "show neither plan nor progress");
+  command->footer("Results go to standard output, the plan, progress and warnings to standard error.");
+  command->callback([&train] { viva::cli::train(train); });
+}
+
+void add_eval(CLI::App& app, EvalCommand& eval) {
+  CLI::App* command = app.add_subcommand("eval", "Print the loss and accuracy of stored parameters on the test data.");
+  add_recipe(*command, eval.recipe, eval.overrides);
+  command->add_option("PARAMS", eval.params, "the parameters, a safetensors file")->required();
+  command->add_flag("--json", eval.json, "print the results as one JSON object");
+  command->callback([&eval] { viva::cli::eval(eval); });
+}
+
+void add_digest(CLI::App& app, std::string& params) {
+  CLI::App* command = app.add_subcommand("digest", "Print the digest of stored parameters, as training does.");
+  command->add_option("PARAMS", params, "the parameters, a safetensors file")->required();
+  command->callback([&params] { print_digest(params); });
+}
+
+int fail(int code, const std::string& message) {
+  print_message("error: " + message);
+  return code;
+}
+
+// Help and version arrive as exceptions with the text that was asked for.
+int parse_and_run(CLI::App& app, int argc, const char* const* argv) {
+  try {
+    app.parse(argc, argv);
+    if (app.get_subcommands().empty()) return fail(kUsageError, "expected train, eval or digest; see viva --help");
+  } catch (const CLI::CallForHelp&) {
+    print_results(app.help());
+  } catch (const CLI::CallForVersion& version) {
+    print_results(std::string(version.what()) + "\n");
+  } catch (const CLI::ParseError& error) {
+    return fail(kUsageError, std::string(error.what()) + "; see viva --help");
+  }
+  return 0;
+}
+
+}  // namespace
+
+int run_program(int argc, const char* const* argv) {
+  TrainCommand train;
+  EvalCommand eval;
+  std::string digest;
+  try {
+    CLI::App app("viva trains models by synchronous data parallelism: the same bits on any number of threads.", "viva");
+    app.set_version_flag("--version", "viva " VIVA_VERSION);
+    app.require_subcommand(0, 1);
+    app.footer("Exit codes: 0 done; 2 wrong usage or configuration; 1 anything that went wrong later.");
+    add_train(app, train);
+    add_eval(app, eval);
+    add_digest(app, digest);
+    return parse_and_run(app, argc, argv);
+  } catch (const ConfigError& error) {
+    return fail(kUsageError, error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(kRuntimeError, "out of memory: take a smaller model, batch size or number of threads");
+  } catch (const std::exception& error) {
+    return fail(kRuntimeError, error.what());
+  }
+}
+
+}  // namespace viva::cli

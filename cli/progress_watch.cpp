@@ -1,0 +1,44 @@
+#include "cli/progress_watch.h"
+
+#include <utility>
+
+namespace viva::cli {
+
+using std::chrono::steady_clock;
+
+ProgressWatch::ProgressWatch(const observe::ProgressPlan& plan, std::function<distributed::Progress()> source)
+    : source_(std::move(source)), line_(observe::progress_target(stderr), plan), thread_([this] { watch(); }) {}
+
+ProgressWatch::~ProgressWatch() { stop(); }
+
+observe::ProgressMoment ProgressWatch::now() const {
+  const distributed::Progress progress = source_();
+  return {.steps = progress.steps,
+          .samples = progress.samples,
+          .loss = progress.last_loss,
+          .seconds = std::chrono::duration<double>(steady_clock::now() - begin_).count()};
+}
+
+void ProgressWatch::watch() {
+  constexpr auto kInterval = std::chrono::milliseconds(100);
+  std::unique_lock lock(mutex_);
+  while (!stopped_.wait_for(lock, kInterval, [this] { return stop_; })) {
+    if (const observe::ProgressMoment moment = now(); moment.steps > 0) line_.update(moment);
+  }
+}
+
+void ProgressWatch::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  stopped_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+void ProgressWatch::finish() {
+  stop();
+  line_.finish(now());
+}
+
+}  // namespace viva::cli

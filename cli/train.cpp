@@ -1,0 +1,104 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/evaluation.h"
+#include "cli/output_directory.h"
+#include "cli/problem.h"
+#include "cli/training_run.h"
+#include "viva/base/cpu.h"
+#include "viva/base/error.h"
+#include "viva/io/digest.h"
+
+namespace viva::cli {
+namespace {
+
+constexpr std::int64_t kMaxThreads = 1024;
+
+void check(const TrainCommand& command) {
+  if (command.threads && (*command.threads < 1 || *command.threads > kMaxThreads)) {
+    throw ConfigError({}, 0, "--threads",
+                      fmt::format("expected a number from 1 to {}, found {}", kMaxThreads, *command.threads));
+  }
+  if (command.threads && command.executor == Executor::kReference) {
+    throw ConfigError({}, 0, "--threads", "the reference executor has one thread; leave --threads out");
+  }
+  if (command.steps && (*command.steps < 0 || *command.steps > kMaxSteps)) {
+    throw ConfigError({}, 0, "--steps",
+                      fmt::format("expected a number from 0 to {}, found {}", kMaxSteps, *command.steps));
+  }
+}
+
+Recipe recipe_of(const TrainCommand& command) {
+  Recipe recipe = load_recipe(command.recipe, command.overrides);
+  if (command.steps) {
+    recipe.train.steps = command.steps;
+    recipe.train.epochs.reset();
+  }
+  return recipe;
+}
+
+// As many as there are CPUs and work for them, unless the user decides.
+std::int64_t executors_of(const TrainCommand& command, const Recipe& recipe) {
+  if (command.executor == Executor::kReference) return 1;
+  return command.threads.value_or(std::min<std::int64_t>(available_cpus(), recipe.train.workers));
+}
+
+std::string human_results(const TrainingOutcome& outcome, const std::optional<Evaluation>& test,
+                          const std::string& digest) {
+  std::string text = fmt::format("trained {} steps, {} samples in {:.2f} s: {:.0f} samples/s\n", outcome.result.steps,
+                                 outcome.result.samples, outcome.seconds, outcome.samples_per_second());
+  if (outcome.result.steps > 0) text += fmt::format("last step's loss {:.4f}\n", outcome.result.last_loss);
+  if (test) {
+    text += fmt::format("test loss {:.4f}, accuracy {:.4f} on {} samples\n", test->loss, test->accuracy, test->samples);
+  }
+  return text + fmt::format("digest {}\n", digest);
+}
+
+std::string json_results(const TrainingOutcome& outcome, const std::optional<Evaluation>& test,
+                         const std::string& digest) {
+  nlohmann::ordered_json json;
+  json["steps"] = outcome.result.steps;
+  json["epochs"] = outcome.epochs;
+  json["samples"] = outcome.result.samples;
+  json["loss"] = nullptr;
+  if (outcome.result.steps > 0) json["loss"] = outcome.result.last_loss;
+  json["total_loss"] = outcome.result.total_loss;
+  json["test_loss"] = nullptr;
+  json["test_accuracy"] = nullptr;
+  if (test) {
+    json["test_loss"] = test->loss;
+    json["test_accuracy"] = test->accuracy;
+  }
+  json["seconds"] = outcome.seconds;
+  json["samples_per_second"] = outcome.samples_per_second();
+  json["executors"] = outcome.executors;
+  json["digest"] = digest;
+  return json.dump() + "\n";
+}
+
+}  // namespace
+
+void train(const TrainCommand& command) {
+  check(command);
+  const Recipe recipe = recipe_of(command);
+  const TrainProblem problem = load_train_problem(recipe);
+  const TrainingRun run(recipe, problem, command.executor, executors_of(command, recipe));
+  std::optional<OutputDirectory> out;
+  if (!command.out.empty()) out.emplace(command.out);
+
+  if (!command.quiet) run.print_plan();
+  const TrainingOutcome outcome = run.run(command.quiet ? Audience::kNone : Audience::kPerson);
+
+  std::optional<Evaluation> test;
+  if (problem.test) test = evaluate(problem.model, outcome.result.final_params, *problem.test);
+  const std::string digest = io::digest(outcome.result.final_params);
+  if (out) out->write_params(outcome.result.final_params);
+  print_results(command.json ? json_results(outcome, test, digest) : human_results(outcome, test, digest));
+}
+
+}  // namespace viva::cli

@@ -1,0 +1,166 @@
+// The viva program itself: what it prints, what it writes and how it ends.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/cli/tiny_problem.h"
+
+namespace viva::cli {
+namespace {
+
+using nlohmann::json;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::MatchesRegex;
+using testing::StartsWith;
+
+std::string last_line(const std::string& text) {
+  EXPECT_THAT(text, EndsWith("\n"));
+  const std::string lines = text.substr(0, text.size() - 1);
+  return lines.substr(lines.rfind('\n') + 1);
+}
+
+json json_of(const ProgramResult& result) {
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  return json::parse(last_line(result.out));
+}
+
+TEST(Program, TrainsAndPrintsItsResults) {
+  const TinyProblem problem;
+  const std::vector<std::string> before = problem.files();
+  const ProgramResult result = problem.run("train r.toml --threads 1");
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.out, HasSubstr("trained 7 steps, 80 samples in "));
+  EXPECT_THAT(result.out, HasSubstr("test loss "));
+  EXPECT_THAT(last_line(result.out), MatchesRegex("digest [0-9a-f]{64}"));
+  EXPECT_THAT(result.err, HasSubstr("data: 20 training samples of shape [2, 2], 7 test samples\n"));
+  EXPECT_THAT(result.err, HasSubstr("model: perceptron 4-5-3, 43 parameters; optimizer sgd_momentum, lr 0.1\n"));
+  EXPECT_THAT(result.err, HasSubstr("3 workers, batches of 4, 3 batches a step, gradients averaged over samples; 7"));
+  EXPECT_THAT(result.err, HasSubstr("executors: 1 threads on "));
+  EXPECT_EQ(problem.files(), before);
+}
+
+TEST(Program, PipedProgressHasNoControlCharacters) {
+  const TinyProblem problem;
+  const ProgramResult result = problem.run("train r.toml");
+  EXPECT_THAT(result.err, HasSubstr("epoch 4/4  step 7/7  loss "));
+  for (const char c : result.err) EXPECT_TRUE(c == '\n' || (c >= ' ' && c < '\x7f')) << static_cast<int>(c);
+}
+
+TEST(Program, QuietMeansResultsAlone) {
+  const TinyProblem problem;
+  EXPECT_EQ(problem.run("train r.toml --quiet --threads 1").err, "");
+}
+
+TEST(Program, JsonIsTheLastLine) {
+  const TinyProblem problem;
+  const json result = json_of(problem.run("train r.toml --json --threads 2"));
+  EXPECT_EQ(result.at("steps"), 7);
+  EXPECT_EQ(result.at("epochs"), 4);
+  EXPECT_EQ(result.at("samples"), 80);
+  EXPECT_EQ(result.at("executors"), 2);
+  EXPECT_GT(result.at("loss").get<double>(), 0);
+  EXPECT_GT(result.at("total_loss").get<double>(), result.at("loss").get<double>());
+  EXPECT_GT(result.at("test_loss").get<double>(), 0);
+  EXPECT_LE(result.at("test_accuracy").get<double>(), 1);
+  EXPECT_GT(result.at("seconds").get<double>(), 0);
+  EXPECT_NEAR(result.at("samples_per_second").get<double>(), 80 / result.at("seconds").get<double>(), 1e-6);
+  EXPECT_THAT(result.at("digest").get<std::string>(), MatchesRegex("[0-9a-f]{64}"));
+}
+
+TEST(Program, WithoutTestDataThereIsNoAccuracy) {
+  const TinyProblem problem;
+  std::string recipe = problem.read("r.toml");
+  recipe.erase(recipe.find("test_images"), recipe.find("[model]") - recipe.find("test_images"));
+  problem.write("no_test.toml", recipe);
+  const json result = json_of(problem.run("train no_test.toml --json --quiet"));
+  EXPECT_TRUE(result.at("test_loss").is_null());
+  EXPECT_TRUE(result.at("test_accuracy").is_null());
+}
+
+TEST(Program, StepsReplaceTheRecipesEnd) {
+  const TinyProblem problem;
+  EXPECT_EQ(json_of(problem.run("train r.toml --json --quiet --steps 2")).at("epochs"), 1.2);
+  const json untrained = json_of(problem.run("train r.toml --json --quiet --steps 0"));
+  EXPECT_EQ(untrained.at("steps"), 0);
+  EXPECT_TRUE(untrained.at("loss").is_null());
+}
+
+TEST(Program, EveryExecutorGivesTheSameDigest) {
+  const TinyProblem problem;
+  const auto digest_with = [&](const std::string& options) {
+    const json result = json_of(problem.run("train r.toml --json --quiet " + options));
+    return result.at("digest").get<std::string>() + result.at("total_loss").dump() + result.at("test_loss").dump();
+  };
+  const std::string expected = digest_with("--executor reference");
+  for (const char* threads : {"1", "2", "3", "7"}) {
+    EXPECT_EQ(digest_with(std::string("--executor threads --threads ") + threads), expected) << threads;
+  }
+  EXPECT_NE(digest_with("--set train.seed=1"), expected);
+}
+
+TEST(Program, MoreThreadsThanCpusIsOneWarning) {
+  const TinyProblem problem;
+  const ProgramResult result = problem.run("train r.toml --quiet --threads 1024 --set train.workers=1");
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.err, StartsWith("viva: warning: 1024 "));
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1);
+}
+
+TEST(Program, StoredParametersHaveThePrintedDigestAndAccuracy) {
+  const TinyProblem problem;
+  const json trained = json_of(problem.run("train r.toml --json --quiet --out made/out"));
+  const ProgramResult digest = problem.run("digest made/out/params.safetensors");
+  EXPECT_EQ(digest.out, trained.at("digest").get<std::string>() + "\n");
+  const json evaluated = json_of(problem.run("eval r.toml made/out/params.safetensors --json"));
+  for (const char* key : {"test_loss", "test_accuracy", "digest"}) EXPECT_EQ(evaluated.at(key), trained.at(key)) << key;
+  EXPECT_EQ(evaluated.at("test_samples"), 7);
+  EXPECT_THAT(problem.run("eval r.toml made/out/params.safetensors").out, HasSubstr(" on 7 samples\ndigest "));
+}
+
+TEST(Program, EvaluationNeedsFittingParameters) {
+  const TinyProblem problem;
+  problem.run("train r.toml --quiet --out out");
+  const ProgramResult other_shape = problem.run("eval r.toml out/params.safetensors --set model.hidden=[6]");
+  EXPECT_EQ(other_shape.exit_code, 1);
+  EXPECT_THAT(other_shape.err, HasSubstr("expected 'layers.0.weight' of shape [6, 4], found [5, 4]"));
+  EXPECT_THAT(problem.run("eval r.toml out/params.safetensors --set model.hidden=[5,3]").err,
+              HasSubstr("'layers.2.weight' is missing"));
+  EXPECT_THAT(problem.run("eval r.toml out/params.safetensors --set model.hidden=[]").err,
+              HasSubstr("expected 'layers.0.weight' of shape [3, 4], found [5, 4]"));
+}
+
+TEST(Program, HelpAndVersionGoToStdout) {
+  const TinyProblem problem;
+  for (const char* arguments : {"--help", "train --help", "eval --help", "digest --help"}) {
+    const ProgramResult result = problem.run(arguments);
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_THAT(result.out, HasSubstr("Usage: viva"));
+    EXPECT_EQ(result.err, "");
+  }
+  EXPECT_THAT(problem.run("--version").out, MatchesRegex("viva [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+}
+
+TEST(Program, AFullDiskIsAnError) {
+  const TinyProblem problem;
+  const ProgramResult result = problem.run("train r.toml --quiet --threads 1 >/dev/full");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_EQ(result.err, "viva: error: standard output: cannot write the results: No space left on device\n");
+}
+
+TEST(Program, AReaderThatHasGoneIsAnError) {
+  const TinyProblem problem;
+  // The pipe's reader has ended before the program begins to write.
+  EXPECT_THAT(problem.run("train r.toml --quiet --threads 1 2>err | true; cat err").out,
+              testing::AnyOf("", "viva: error: standard output: cannot write the results: Broken pipe\n"));
+  const ProgramResult closed = problem.run("train r.toml --quiet --threads 1 >&-");
+  EXPECT_EQ(closed.exit_code, 1);
+  EXPECT_THAT(closed.err, HasSubstr("cannot write the results: Bad file descriptor"));
+}
+
+}  // namespace
+}  // namespace viva::cli

@@ -1,0 +1,122 @@
+// The promise: the Trainer gives the reference's bits, whatever the executors.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "tests/distributed/regression.h"
+#include "viva/distributed/trainer.h"
+
+namespace viva::distributed {
+namespace {
+
+optim::Optimizer optimizer_of(int kind) {
+  switch (kind) {
+    case 0:
+      return optim::sgd(0.05);
+    case 1:
+      return optim::sgd_momentum(0.05, 0.9);
+    case 2:
+      return optim::rmsprop(0.01);
+    case 3:
+      return optim::adam(0.01);
+    default:
+      return optim::adamw(0.01, 0.1);
+  }
+}
+
+struct Case {
+  TrainConfig config;
+  data::DataLoaderOptions loader;
+  std::int64_t samples = 0, features = 0, steps = 0, executors = 0;
+  int optimizer = 0;
+};
+
+Case any_case() {
+  Case c;
+  c.config.num_workers = *rc::gen::inRange<std::int64_t>(1, 18).as("workers");
+  c.config.batches_per_step = *rc::gen::inRange<std::int64_t>(1, 40).as("batches per step");
+  c.config.aggregation = static_cast<GradAggregation>(*rc::gen::inRange(0, 3).as("aggregation"));
+  c.config.epochs = *rc::gen::element<std::int64_t>(0, 1, 3).as("epochs");
+  c.loader.batch_size = *rc::gen::inRange<std::int64_t>(1, 8).as("batch size");
+  c.loader.shuffle = *rc::gen::arbitrary<bool>().as("shuffle");
+  c.loader.drop_last = *rc::gen::arbitrary<bool>().as("drop last");
+  c.loader.seed = *rc::gen::arbitrary<std::uint64_t>().as("seed");
+  c.samples = *rc::gen::inRange<std::int64_t>(1, 60).as("samples");
+  // Some parameters reach over several chunks of 4,096 elements.
+  c.features = *rc::gen::element<std::int64_t>(1, 3, 17, 4079, 4100, 13000).as("features");
+  c.steps = *rc::gen::inRange<std::int64_t>(0, 8).as("steps");
+  c.executors = *rc::gen::inRange<std::int64_t>(1, 9).as("executors");
+  c.optimizer = *rc::gen::inRange(0, 5).as("optimizer");
+  return c;
+}
+
+template <typename T>
+void expect_reference_bits(const Case& c) {
+  const auto params = test::random_params<T>(c.features);
+  const data::DataLoader loader(test::random_dataset<T>(c.samples, c.features), c.loader);
+  const auto optimizer = optimizer_of(c.optimizer);
+  const auto reference = train_synchronous(c.config, params, optimizer, loader, test::squared_error<T>, c.steps);
+  Trainer trainer(c.config, params, optimizer, loader, test::squared_error<T>, {.executors = c.executors});
+  // In two runs: where one ends and the next begins changes nothing.
+  trainer.run(c.steps / 2);
+  trainer.run(c.steps - c.steps / 2);
+  const auto result = trainer.result();
+  RC_ASSERT(result.steps == reference.steps);
+  RC_ASSERT(result.samples == reference.samples);
+  RC_ASSERT(result.total_loss == reference.total_loss);
+  RC_ASSERT(test::same_bits(result, reference));
+}
+
+RC_GTEST_PROP(SameBits, TrainerIsTheReferenceInFloat32, ()) { expect_reference_bits<float>(any_case()); }
+
+RC_GTEST_PROP(SameBits, TrainerIsTheReferenceInFloat64, ()) { expect_reference_bits<double>(any_case()); }
+
+// 64 threads, as many as there are processors or not: slow at worst, never stuck, and the same bits.
+TEST(SameBits, ManyMoreExecutorsThanProcessors) {
+  Case c;
+  c.config.num_workers = 70;
+  c.samples = 300;
+  c.features = 5000;
+  c.steps = 10;
+  c.executors = 64;
+  c.loader.shuffle = true;
+  expect_reference_bits<float>(c);
+  c.config.num_workers = 4;
+  expect_reference_bits<float>(c);
+}
+
+// An optimizer that has been used goes on from its state.
+TEST(SameBits, TheOptimizersStateIsTakenOver) {
+  const auto params = test::random_params<float>(10);
+  const data::DataLoader loader(test::random_dataset<float>(30, 10), {.batch_size = 2});
+  const TrainConfig config{.num_workers = 3};
+  const auto first = train_synchronous(config, params, optim::adam(0.01), loader, test::squared_error<float>, 4);
+  const auto second =
+      train_synchronous(config, first.final_params, first.final_optimizer, loader, test::squared_error<float>, 4);
+  Trainer trainer(config, first.final_params, first.final_optimizer, loader, test::squared_error<float>,
+                  {.executors = 2});
+  trainer.run(4);
+  EXPECT_TRUE(test::same_bits(trainer.result(), second));
+  EXPECT_EQ(second.final_optimizer.state().at("w").steps, 8);
+}
+
+// Several Trainers in one program do not disturb each other.
+TEST(SameBits, TwoTrainersSideBySide) {
+  const auto params = test::random_params<float>(1000);
+  const data::DataLoader loader(test::random_dataset<float>(64, 1000), {.batch_size = 2, .shuffle = true});
+  const TrainConfig config{.num_workers = 4};
+  const auto reference = train_synchronous(config, params, optim::sgd(0.01), loader, test::squared_error<float>, 20);
+  std::vector<TrainResult> results(2, reference);
+  std::vector<std::thread> hosts;
+  for (TrainResult& result : results) {
+    hosts.emplace_back([&] {
+      Trainer trainer(config, params, optim::sgd(0.01), loader, test::squared_error<float>, {.executors = 2});
+      trainer.run(20);
+      result = trainer.result();
+    });
+  }
+  for (std::thread& host : hosts) host.join();
+  for (const TrainResult& result : results) EXPECT_TRUE(test::same_bits(result, reference));
+}
+
+}  // namespace
+}  // namespace viva::distributed

@@ -1,0 +1,95 @@
+#include "viva/distributed/executor.h"
+
+#include <algorithm>
+
+#include "viva/tensor/elementwise.h"
+
+namespace viva::distributed {
+namespace {
+
+template <typename T>
+Weighted<T> term(const PartialSum& sum) {
+  return {sum.buffer.values<T>().data(), static_cast<T>(sum.weight)};
+}
+
+// target = left + right, with nothing left to multiply.
+template <typename T>
+void merge(PartialSum& target, const Weighted<T>& left, const Weighted<T>& right) {
+  const auto out = target.buffer.mutable_values<T>();
+  weighted_add<T>(out.data(), left, right, out.size());
+  target.weight = 1;
+}
+
+}  // namespace
+
+Executor::Executor(const ComputeTask& task, const optim::Layout& layout, std::int64_t id,
+                   const comm::ReductionPlan::Block& block)
+    : id_(id), block_(block), num_partials_(block.num_partials) {
+  const data::DataLoader& loader = task.stream.loader();
+  if (block.slots == 0 || loader.size() == 0) return;
+  for (std::int64_t s = 0; s < block.slots; ++s) slots_.emplace_back(layout, layout.make_buffer());
+  if (task.config.batches_per_step > task.config.num_workers) scratch_.emplace_back(layout, layout.make_buffer());
+  full_batch_ = loader.dataset().make_batch(loader.batch_length(0));
+  const std::int64_t last = loader.batch_length(loader.size() - 1);
+  last_batch_ = {full_batch_.inputs.slice(0, last), full_batch_.targets.slice(0, last)};
+}
+
+void Executor::compute(const ComputeTask& task, std::int64_t step, std::span<const Param> params, StepBoard& board) {
+  board.failures[static_cast<std::size_t>(id_)].reset();
+  if (slots_.empty()) return;
+  visit_floating(slots_.front().buffer.dtype(), "Executor",
+                 [&](auto type) { compute_block<decltype(type)>(task, step, params, board); });
+}
+
+template <typename T>
+void Executor::compute_block(const ComputeTask& task, std::int64_t step, std::span<const Param> params,
+                             StepBoard& board) {
+  const TrainConfig& config = task.config;
+  const bool weighted = config.aggregation == GradAggregation::kWeightedAverage;
+  const std::int64_t batches = task.schedule.batches_in(step);
+  std::size_t top = 0;  // slots in use
+  for (std::int64_t w = block_.workers.lo; w < block_.workers.hi; ++w) {
+    PartialSum& sum = slots_[top++];
+    for (std::int64_t j = w; j < batches; j += config.num_workers) {
+      const std::int64_t number = task.schedule.first_batch(step) + j;
+      const StepContext context{task.stream.loader().options().seed, step, w, number, Mode::kTraining, arena_};
+      PartialSum& target = j == w ? sum : scratch_.front();
+      if (!compute_batch(task, context, j, params, target.sink, board)) return;
+      target.weight = weighted ? static_cast<double>(task.stream.length(number)) : 1.0;
+      if (j != w) merge<T>(sum, term<T>(sum), term<T>(target));
+    }
+    if (w >= batches) {
+      std::ranges::fill(sum.buffer.mutable_values<T>(), T{0});
+      sum.weight = 1;
+    }
+    for (std::int64_t m = block_.merges[static_cast<std::size_t>(w - block_.workers.lo)]; m > 0; --m) {
+      --top;
+      merge<T>(slots_[top - 1], term<T>(slots_[top - 1]), term<T>(slots_[top]));
+    }
+  }
+}
+
+// Batch j of the step; false where it failed.
+bool Executor::compute_batch(const ComputeTask& task, const StepContext& context, std::int64_t j,
+                             std::span<const Param> params, GradSink& sink, StepBoard& board) {
+  position_.worker.store(context.worker, std::memory_order_relaxed);
+  position_.batch.store(context.batch, std::memory_order_relaxed);
+  const auto place = static_cast<std::size_t>(j);
+  const auto indices = task.stream.indices(context.batch);
+  board.lengths[place] = static_cast<std::int64_t>(indices.size());
+  auto failure = failure_of(board.losses[place], [&] {
+    const data::Batch& batch = board.lengths[place] == full_batch_.size() ? full_batch_ : last_batch_;
+    task.stream.loader().dataset().gather(indices, batch);
+    arena_.reset();
+    sink.clear();
+    return task.compute_grads(context, batch, params, sink);
+  });
+  if (failure) {
+    board.failures[static_cast<std::size_t>(id_)] = BatchFailure{context.worker, context.batch, std::move(*failure)};
+    return false;
+  }
+  board.given.record(place, sink);
+  return true;
+}
+
+}  // namespace viva::distributed

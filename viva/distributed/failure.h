@@ -1,0 +1,36 @@
+// What can go wrong in a batch, caught where it happens.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace viva::distributed {
+
+// The first cause within one worker or executor.
+struct BatchFailure {
+  std::int64_t worker = 0, batch = 0;
+  std::string cause;
+};
+
+// Runs compute(), which returns a loss, into `loss`. What it throws, or that the loss is not finite, comes back as
+// text.
+template <typename F>
+std::optional<std::string> failure_of(double& loss, F&& compute) {
+  try {
+    loss = std::forward<F>(compute)();
+  } catch (const std::exception& error) {
+    return error.what();
+  } catch (...) {
+    return "an exception that is not a std::exception";
+  }
+  if (!std::isfinite(loss)) return fmt::format("the loss is {}; expected a finite number", loss);
+  return std::nullopt;
+}
+
+}  // namespace viva::distributed

@@ -1,0 +1,43 @@
+// What a synchronous training run takes and gives, and the plain reference that defines it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "viva/data/dataloader.h"
+#include "viva/distributed/aggregation.h"
+#include "viva/distributed/compute_grads.h"
+
+namespace viva::distributed {
+
+// num_workers and batches_per_step decide the mathematics; executors (TrainerOptions) only the speed.
+struct TrainConfig {
+  std::int64_t num_workers = 1;
+  // Batches that one step takes from the loader in total; 0 stands for num_workers. Batch j goes to worker
+  // j mod num_workers.
+  std::int64_t batches_per_step = 0;
+  GradAggregation aggregation = GradAggregation::kWeightedAverage;
+  // The end of the data: after this many epochs, with the last step taking the batches that are left. 0: no end.
+  std::int64_t epochs = 0;
+};
+
+struct TrainResult {
+  std::vector<Param> final_params;
+  optim::Optimizer final_optimizer;
+  double total_loss = 0;  // the sum of the steps' losses
+  double last_loss = 0;   // of the last step: the sample-weighted mean over its batches
+  std::int64_t steps = 0;
+  std::int64_t batches = 0;
+  std::int64_t samples = 0;
+};
+
+// The reference: one thread, no plan, every addition in sight. Step s takes the batches sB … sB+B-1 of the endless
+// stream of epochs. num_steps = 0 returns the input; an empty loader returns 0 steps; -1 goes on until config.epochs
+// are over. Errors: ConfigError for the counts, WorkerFailed for what compute_grads throws and for a loss that is not
+// finite, DimensionError for a gradient that one batch gave and another did not.
+TrainResult train_synchronous(const TrainConfig& config, std::span<const Param> params,
+                              const optim::Optimizer& optimizer, const data::DataLoader& loader,
+                              const ComputeGrads& compute_grads, std::int64_t num_steps);
+
+}  // namespace viva::distributed

@@ -1,0 +1,291 @@
+#include "viva/distributed/trainer.h"
+
+#include <fmt/format.h>
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "viva/base/cpu.h"
+#include "viva/comm/barrier.h"
+#include "viva/comm/canonical_tree.h"
+#include "viva/distributed/canonical_sum.h"
+#include "viva/distributed/executor.h"
+#include "viva/distributed/reduce_apply.h"
+#include "viva/distributed/step_board.h"
+#include "viva/optim/flat_state.h"
+#include "viva/tensor/kernel_scope.h"
+
+namespace viva::distributed {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::int64_t kMostExecutors = 1024;
+
+std::int64_t checked_executors(std::int64_t executors, std::int64_t num_workers) {
+  if (executors == 0) return std::min<std::int64_t>(available_cpus(), num_workers);
+  if (executors < 1 || executors > kMostExecutors) {
+    throw ConfigError({}, 0, "executors",
+                      fmt::format("expected a number from 1 to {}, got {}", kMostExecutors, executors));
+  }
+  return executors;
+}
+
+std::int64_t nanoseconds(Clock::time_point time) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
+}
+
+}  // namespace
+
+// Note [Ownership]: the threads and the Trainer share the state. A thread that hangs in a callback cannot be ended;
+// after its time-out it is left behind, and the buffers that it may still touch live as long as it does.
+struct Trainer::Impl {
+  Impl(const TrainConfig& config, std::span<const Param> params, const optim::Optimizer& optimizer,
+       data::DataLoader loader, ComputeGrads compute_grads, const TrainerOptions& options);
+
+  // The whole algorithm, run by every executor's thread: false where this run is over before its last step.
+  bool step(std::int64_t id, std::int64_t number);
+  // What the first executor does for all between the barriers: count, and get the next step's batches ready.
+  void publish(std::int64_t number, const StepDecision& decision);
+
+  void thread_main(std::int64_t id);
+  std::int64_t run(std::int64_t num_steps);
+  [[noreturn]] void throw_timeout(std::int64_t number, double seconds);
+
+  const TrainerOptions options;
+  ComputeTask task;
+  optim::FlatState state;
+  const comm::ReductionPlan plan;
+  StepBoard board;
+  comm::Barrier barrier;
+  std::deque<Executor> executors;  // neither these nor the next can move
+  std::deque<ReduceApply> appliers;
+  std::vector<std::vector<PartialView>> partials;  // by executor: its own list to fill
+
+  // Steps that have been applied, and the sums over them: written by the first executor, read when none is running.
+  std::int64_t steps = 0, batches = 0;
+  double total_loss = 0;
+  // The same for progress(), at any time.
+  std::atomic<std::int64_t> progress_steps{0}, samples{0};
+  std::atomic<double> last_loss{0};
+  std::atomic<std::int64_t> step_began{0};  // nanoseconds of Clock
+
+  std::mutex mutex;  // guards the following
+  std::condition_variable command_changed, run_ended;
+  std::int64_t runs = 0;     // commands given
+  std::int64_t run_end = 0;  // the step at which the current run ends
+  std::int64_t running = 0;  // executors that have not ended the current run
+  bool closing = false;
+  std::string unusable;  // why no further run is possible
+};
+
+Trainer::Impl::Impl(const TrainConfig& given_config, std::span<const Param> params, const optim::Optimizer& optimizer,
+                    data::DataLoader loader, ComputeGrads compute_grads, const TrainerOptions& given_options)
+    : options(given_options),
+      task{checked(given_config), StepSchedule(checked(given_config), loader.size()),
+           BatchStream(loader, checked(given_config).batches_per_step), std::move(compute_grads)},
+      state(optimizer, params),
+      plan(task.config.num_workers, checked_executors(options.executors, task.config.num_workers)),
+      board(static_cast<std::size_t>(task.config.batches_per_step), params.size(), plan.blocks().size()),
+      barrier(static_cast<std::int64_t>(plan.blocks().size()),
+              static_cast<int>(plan.blocks().size()) <= available_cpus()) {
+  if (!(options.step_timeout.count() > 0)) {
+    throw ConfigError({}, 0, "step_timeout",
+                      fmt::format("expected a number of seconds > 0, got {}", options.step_timeout.count()));
+  }
+  const auto count = static_cast<std::int64_t>(plan.blocks().size());
+  for (std::int64_t id = 0; id < count; ++id) {
+    executors.emplace_back(task, state.layout(), id, plan.blocks()[static_cast<std::size_t>(id)]);
+    appliers.emplace_back(plan, state.layout(), state.layout().part(id, count));
+  }
+  partials.assign(executors.size(), std::vector<PartialView>(plan.partials().size()));
+  if (options.log && count > available_cpus()) {
+    options.log(LogLevel::kWarning,
+                fmt::format("{} executors share {} CPUs: slower than {}", count, available_cpus(), available_cpus()));
+  }
+}
+
+bool Trainer::Impl::step(std::int64_t id, std::int64_t number) {
+  Executor& me = executors[static_cast<std::size_t>(id)];
+  Position& position = me.position();
+  if (id == 0) step_began.store(nanoseconds(Clock::now()), std::memory_order_relaxed);
+
+  // Compute: parameters are shared and read-only; gradients go into this executor's partial sums.
+  position.phase.store(Position::kComputing, std::memory_order_relaxed);
+  me.compute(task, number, state.params(), board);
+  position.phase.store(Position::kWaiting, std::memory_order_relaxed);
+  if (!barrier.arrive_and_wait()) return false;
+
+  // Decide: every executor draws the same conclusion from the board.
+  const StepDecision decision = decide(board, task.schedule.batches_in(number));
+  if (!decision.apply) return false;
+
+  // Reduce and apply: one pass over the owned range, in the canonical order.
+  position.phase.store(Position::kApplying, std::memory_order_relaxed);
+  std::vector<PartialView>& views = partials[static_cast<std::size_t>(id)];
+  for (const Executor& executor : executors) {
+    const std::size_t first = executor.block().first_partial;
+    for (std::size_t slot = 0; slot < executor.num_partials(); ++slot) {
+      views[first + slot] = {&executor.partial(slot).buffer, executor.partial(slot).weight};
+    }
+  }
+  const double scale = aggregation_scale(task.config.aggregation, task.config.num_workers, decision.samples);
+  appliers[static_cast<std::size_t>(id)].run(state, views, board.given, scale);
+  if (id == 0) publish(number, decision);
+  position.phase.store(Position::kWaiting, std::memory_order_relaxed);
+  if (!barrier.arrive_and_wait()) return false;
+
+  // Published. Nobody reads the counts of updates before the next step's first barrier.
+  if (id == 0) {
+    for (std::size_t i = 0; i < state.layout().entries().size(); ++i) {
+      if (board.given.gave(i)) state.count_update(i);
+    }
+  }
+  return true;
+}
+
+void Trainer::Impl::publish(std::int64_t number, const StepDecision& decision) {
+  steps = number + 1;
+  batches += task.schedule.batches_in(number);
+  total_loss += decision.loss;
+  samples.fetch_add(decision.samples, std::memory_order_relaxed);
+  last_loss.store(decision.loss, std::memory_order_relaxed);
+  progress_steps.store(steps, std::memory_order_relaxed);
+  const std::int64_t begin = task.schedule.first_batch(steps);
+  task.stream.prepare(begin, begin + task.schedule.batches_in(steps));
+}
+
+void Trainer::Impl::thread_main(std::int64_t id) {
+  const KernelScope scope;
+  for (std::int64_t seen = 0;;) {
+    std::int64_t number = 0, end = 0;
+    {
+      std::unique_lock lock(mutex);
+      command_changed.wait(lock, [&] { return closing || runs != seen; });
+      if (closing) return;
+      seen = runs;
+      number = steps;
+      end = run_end;
+    }
+    while (number < end && step(id, number)) ++number;
+    executors[static_cast<std::size_t>(id)].position().phase.store(Position::kIdle, std::memory_order_relaxed);
+    {
+      const std::lock_guard lock(mutex);
+      if (--running == 0) run_ended.notify_all();
+    }
+  }
+}
+
+std::int64_t Trainer::Impl::run(std::int64_t num_steps) {
+  std::unique_lock lock(mutex);
+  if (!unusable.empty()) throw Error(fmt::format("this Trainer cannot go on: {}", unusable));
+  const std::int64_t begin = steps;
+  const std::int64_t end = task.schedule.last_step(begin, num_steps);
+  if (end <= begin) return 0;
+  const std::int64_t first = task.schedule.first_batch(begin);
+  task.stream.prepare(first, first + task.schedule.batches_in(begin));
+  step_began.store(nanoseconds(Clock::now()), std::memory_order_relaxed);
+  run_end = end;
+  running = static_cast<std::int64_t>(executors.size());
+  ++runs;
+  command_changed.notify_all();
+
+  const auto limit = std::chrono::duration_cast<std::chrono::nanoseconds>(options.step_timeout);
+  while (running > 0) {
+    const std::int64_t number = progress_steps.load(std::memory_order_relaxed);
+    const std::chrono::nanoseconds began(step_began.load(std::memory_order_relaxed));
+    const Clock::time_point deadline{std::chrono::duration_cast<Clock::duration>(began + limit)};
+    run_ended.wait_until(lock, deadline);
+    const bool stands = began.count() == step_began.load(std::memory_order_relaxed);
+    if (running > 0 && stands && Clock::now() >= deadline) {
+      throw_timeout(number, std::chrono::duration<double>(Clock::now().time_since_epoch() - began).count());
+    }
+  }
+  if (steps < end) throw_cause(board, steps, task.config.num_workers, task.schedule.batches_in(steps), state.layout());
+  return steps - begin;
+}
+
+// Called with the mutex held.
+void Trainer::Impl::throw_timeout(std::int64_t number, double seconds) {
+  std::string arrived, late;
+  std::int64_t worker = -1, batch = -1;
+  for (Executor& executor : executors) {
+    const comm::TreeNode block = executor.block().workers;
+    if (block.lo == block.hi) continue;
+    Position& position = executor.position();
+    if (position.phase.load(std::memory_order_relaxed) != Position::kComputing) {
+      arrived += fmt::format("{}{}-{}", arrived.empty() ? "" : ", ", block.lo, block.hi - 1);
+      continue;
+    }
+    const std::int64_t at = position.worker.load(std::memory_order_relaxed);
+    const std::int64_t in = position.batch.load(std::memory_order_relaxed);
+    late += fmt::format("{}worker {} in batch {}", late.empty() ? "" : ", ", at, in);
+    if (worker < 0) {
+      worker = at;
+      batch = in;
+    }
+  }
+  const std::string message = fmt::format(
+      "step {}: no end after {:.1f} s (limit {:.1f} s); still computing: {}; workers that arrived: {}", number, seconds,
+      options.step_timeout.count(), late.empty() ? "none" : late, arrived.empty() ? "none" : arrived);
+  unusable = message;
+  closing = true;
+  barrier.abandon();
+  command_changed.notify_all();
+  throw WorkerTimeout(worker, batch, seconds, message);
+}
+
+Trainer::Trainer(const TrainConfig& config, std::span<const Param> params, const optim::Optimizer& optimizer,
+                 data::DataLoader loader, ComputeGrads compute_grads, TrainerOptions options)
+    : impl_(std::make_shared<Impl>(config, params, optimizer, std::move(loader), std::move(compute_grads),
+                                   std::move(options))) {
+  try {
+    for (std::size_t id = 0; id < impl_->executors.size(); ++id) {
+      threads_.emplace_back([impl = impl_, id] { impl->thread_main(static_cast<std::int64_t>(id)); });
+    }
+  } catch (...) {
+    close();
+    throw;
+  }
+}
+
+Trainer::~Trainer() { close(); }
+
+void Trainer::close() {
+  bool left_behind = false;
+  {
+    const std::lock_guard lock(impl_->mutex);
+    impl_->closing = true;
+    left_behind = !impl_->unusable.empty();
+    impl_->command_changed.notify_all();
+  }
+  for (std::thread& thread : threads_) left_behind ? thread.detach() : thread.join();
+  threads_.clear();
+}
+
+std::int64_t Trainer::run(std::int64_t num_steps) { return impl_->run(num_steps); }
+
+TrainResult Trainer::result() const {
+  return {impl_->state.copy_params(),
+          impl_->state.optimizer(),
+          impl_->total_loss,
+          impl_->last_loss.load(std::memory_order_relaxed),
+          impl_->steps,
+          impl_->batches,
+          impl_->samples.load(std::memory_order_relaxed)};
+}
+
+std::span<const Param> Trainer::params() const { return impl_->state.params(); }
+
+Progress Trainer::progress() const {
+  return {impl_->progress_steps.load(std::memory_order_relaxed), impl_->samples.load(std::memory_order_relaxed),
+          impl_->last_loss.load(std::memory_order_relaxed)};
+}
+
+std::int64_t Trainer::executors() const { return static_cast<std::int64_t>(impl_->executors.size()); }
+
+}  // namespace viva::distributed

@@ -1,0 +1,64 @@
+// Trainer: train_synchronous at the speed of the machine, with the same bits.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "viva/base/log.h"
+#include "viva/distributed/train.h"
+
+namespace viva::distributed {
+
+struct TrainerOptions {
+  // Threads that run the logical workers; 0: as many as there are CPUs that this process may use, at most num_workers.
+  std::int64_t executors = 0;
+  // The longest that one step may take before it ends as WorkerTimeout.
+  std::chrono::duration<double> step_timeout = std::chrono::seconds(300);
+  LogSink log = {};
+};
+
+// A moment of a running training.
+struct Progress {
+  std::int64_t steps = 0;
+  std::int64_t samples = 0;
+  double last_loss = 0;
+};
+
+// Executors are threads of the Trainer's own. One of them computes the gradients of a contiguous block of workers and
+// owns a range of the flat buffers. Several Trainers may live in one program. A Trainer is used by one thread; only
+// progress() may be called from any.
+class Trainer {
+ public:
+  // ConfigError for counts and executors; DtypeError, DimensionError for the parameters.
+  Trainer(const TrainConfig& config, std::span<const Param> params, const optim::Optimizer& optimizer,
+          data::DataLoader loader, ComputeGrads compute_grads, TrainerOptions options = {});
+  ~Trainer();
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
+
+  // Up to `num_steps` further steps (-1: until config.epochs are over); returns how many were made, fewer only at the
+  // end of the data. WorkerFailed: the step was not applied, the parameters are as they were before it, and run() may
+  // be called again, which tries that step anew. WorkerTimeout: the Trainer cannot be used any more.
+  std::int64_t run(std::int64_t num_steps);
+
+  // A copy of where training stands, with parameters and optimizer state.
+  TrainResult result() const;
+  // The current parameters, sharing the Trainer's memory: they change with the next run().
+  std::span<const Param> params() const;
+  Progress progress() const;
+  std::int64_t executors() const;
+
+ private:
+  struct Impl;
+  // Ends the threads, or leaves them behind after a time-out.
+  void close();
+
+  std::shared_ptr<Impl> impl_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace viva::distributed

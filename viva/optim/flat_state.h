@@ -1,0 +1,49 @@
+// FlatState: parameters and moments in flat buffers, and the update of a range of them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "viva/optim/layout.h"
+#include "viva/optim/optimizer.h"
+#include "viva/optim/update.h"
+
+namespace viva::optim {
+
+// Threads may update disjoint ranges at once, as long as nobody else reads or writes the state meanwhile.
+class FlatState {
+ public:
+  // Copies the parameters and the optimizer's state. DimensionError, ShapeMismatch or DtypeError where that state does
+  // not fit the parameters.
+  FlatState(const Optimizer& optimizer, std::span<const Param> params);
+
+  const Layout& layout() const { return layout_; }
+  // Views of the flat buffer: they change with it.
+  std::span<const Param> params() const { return params_; }
+
+  // The factors of the entry's next update.
+  template <typename T>
+  UpdateFactors<T> next_factors(std::size_t entry) const {
+    return make_factors<T>(rule_, steps_[entry] + 1);
+  }
+  // Updates `range`, which lies within one entry and its padding; `gradient` points at the range's first element.
+  template <typename T>
+  void update(const UpdateFactors<T>& factors, Range range, const GradientSum<T>& gradient) const;
+  // One more update of the whole entry is complete.
+  void count_update(std::size_t entry) { ++steps_[entry]; }
+
+  // An optimizer with copies of the moments.
+  Optimizer optimizer() const;
+  std::vector<Param> copy_params() const;
+
+ private:
+  Layout layout_;
+  Optimizer rule_;  // without state
+  Tensor values_;
+  std::vector<Param> params_;
+  std::vector<Tensor> moments_;
+  std::vector<std::int64_t> steps_;  // updates of each entry
+};
+
+}  // namespace viva::optim

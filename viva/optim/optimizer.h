@@ -1,0 +1,78 @@
+// Optimizers: the update rules, their settings and state, and the functional step.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "viva/optim/param.h"
+
+namespace viva::optim {
+
+enum class OptimizerKind { kSgd, kSgdMomentum, kRmsprop, kAdam, kAdamW };
+
+// "sgd", "sgd_momentum", "rmsprop", "adam", "adamw".
+std::string_view name_of(OptimizerKind kind);
+
+// A rule reads only the settings that docs/algorithms.md names for it.
+struct Hyperparameters {
+  double lr = 0.01;
+  double momentum = 0.9;       // sgd_momentum
+  double alpha = 0.99;         // rmsprop
+  double beta1 = 0.9;          // adam, adamw
+  double beta2 = 0.999;        // adam, adamw
+  double eps = 1e-8;           // rmsprop, adam, adamw
+  double weight_decay = 0.01;  // adamw
+};
+
+// What a rule remembers of one parameter: its moments (none, one or two) and the number of updates it has had.
+struct ParamState {
+  std::vector<Tensor> moments;
+  std::int64_t steps = 0;
+};
+
+// A value: copies share the moments' elements, and step() makes new ones.
+class Optimizer {
+ public:
+  // ConfigError (key "optimizer.lr", …) for a setting that is not finite or outside its range.
+  Optimizer(OptimizerKind kind, const Hyperparameters& settings);
+
+  OptimizerKind kind() const { return kind_; }
+  const Hyperparameters& settings() const { return settings_; }
+  // Moments a parameter: 0 (sgd), 1 (sgd_momentum, rmsprop) or 2 (adam, adamw).
+  std::size_t num_moments() const;
+
+  // By parameter name; a parameter that was never updated has no entry.
+  const std::map<std::string, ParamState>& state() const { return state_; }
+  void set_state(std::map<std::string, ParamState> state) { state_ = std::move(state); }
+
+ private:
+  OptimizerKind kind_;
+  Hyperparameters settings_;
+  std::map<std::string, ParamState> state_;
+};
+
+Optimizer sgd(double lr);
+Optimizer sgd_momentum(double lr, double momentum = 0.9);
+Optimizer rmsprop(double lr, double alpha = 0.99, double eps = 1e-8);
+Optimizer adam(double lr);
+Optimizer adamw(double lr, double weight_decay = 0.01);
+
+struct StepResult {
+  std::vector<Param> params;
+  Optimizer optimizer;
+};
+
+// One update, as a new set of parameters in the same order and a new optimizer; the arguments are left as they are. A
+// parameter without a gradient is left as it is. Errors: a gradient of an unknown name or given twice
+// (DimensionError), of another shape (ShapeMismatch) or dtype (DtypeError).
+StepResult step(const Optimizer& optimizer, std::span<const Param> params, std::span<const GradPair> grads);
+
+// A gradient of zeros for every parameter.
+std::vector<GradPair> zero_grad(std::span<const Param> params);
+
+}  // namespace viva::optim

@@ -1,0 +1,195 @@
+#include "viva/optim/update.h"
+
+#include <cmath>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "viva/optim/update.cpp"
+#include <hwy/foreach_target.h>  // compiles this file once for each instruction set
+
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace viva::optim::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <typename T>
+using Line = hn::CappedTag<T, 64 / sizeof(T)>;
+template <typename T>
+using Lanes = hn::Vec<Line<T>>;
+
+// The rules: each takes the parameter p and the gradient g of some lanes, moves its moments on, and returns the new p.
+// They are those of DESIGN's section on update rules; docs/algorithms.md has them as formulas.
+
+template <typename T>
+struct Sgd {
+  Lanes<T> lr;
+  explicit Sgd(const UpdateFactors<T>& f) : lr(hn::Set(Line<T>(), f.lr)) {}
+  Lanes<T> operator()(Lanes<T> p, Lanes<T> g, const UpdateTarget<T>&, size_t) const {
+    return hn::Sub(p, hn::Mul(lr, g));
+  }
+};
+
+template <typename T>
+struct SgdMomentum {
+  Lanes<T> lr, momentum;
+  explicit SgdMomentum(const UpdateFactors<T>& f)
+      : lr(hn::Set(Line<T>(), f.lr)), momentum(hn::Set(Line<T>(), f.decay0)) {}
+  Lanes<T> operator()(Lanes<T> p, Lanes<T> g, const UpdateTarget<T>& target, size_t i) const {
+    const Line<T> d;
+    const auto v = hn::Add(hn::Mul(momentum, hn::Load(d, target.moment0 + i)), g);
+    hn::Store(v, d, target.moment0 + i);
+    return hn::Sub(p, hn::Mul(lr, v));
+  }
+};
+
+template <typename T>
+struct Rmsprop {
+  Lanes<T> lr, alpha, rest, eps;
+  explicit Rmsprop(const UpdateFactors<T>& f)
+      : lr(hn::Set(Line<T>(), f.lr)),
+        alpha(hn::Set(Line<T>(), f.decay0)),
+        rest(hn::Set(Line<T>(), f.rest0)),
+        eps(hn::Set(Line<T>(), f.eps)) {}
+  Lanes<T> operator()(Lanes<T> p, Lanes<T> g, const UpdateTarget<T>& target, size_t i) const {
+    const Line<T> d;
+    const auto s = hn::Add(hn::Mul(alpha, hn::Load(d, target.moment0 + i)), hn::Mul(rest, hn::Mul(g, g)));
+    hn::Store(s, d, target.moment0 + i);
+    return hn::Sub(p, hn::Div(hn::Mul(lr, g), hn::Add(hn::Sqrt(s), eps)));
+  }
+};
+
+// Adam and, with shrink > 0, AdamW.
+template <typename T>
+struct Adam {
+  Lanes<T> lr, beta1, rest1, beta2, rest2, root_scale, eps, shrink;
+  explicit Adam(const UpdateFactors<T>& f)
+      : lr(hn::Set(Line<T>(), f.lr)),
+        beta1(hn::Set(Line<T>(), f.decay0)),
+        rest1(hn::Set(Line<T>(), f.rest0)),
+        beta2(hn::Set(Line<T>(), f.decay1)),
+        rest2(hn::Set(Line<T>(), f.rest1)),
+        root_scale(hn::Set(Line<T>(), f.root_scale)),
+        eps(hn::Set(Line<T>(), f.eps)),
+        shrink(hn::Set(Line<T>(), f.shrink)) {}
+  Lanes<T> operator()(Lanes<T> p, Lanes<T> g, const UpdateTarget<T>& target, size_t i) const {
+    const Line<T> d;
+    const auto m = hn::Add(hn::Mul(beta1, hn::Load(d, target.moment0 + i)), hn::Mul(rest1, g));
+    const auto v = hn::Add(hn::Mul(beta2, hn::Load(d, target.moment1 + i)), hn::Mul(rest2, hn::Mul(g, g)));
+    hn::Store(m, d, target.moment0 + i);
+    hn::Store(v, d, target.moment1 + i);
+    const auto root = hn::Add(hn::Mul(hn::Sqrt(v), root_scale), eps);
+    const auto decayed = hn::Sub(p, hn::Mul(shrink, p));
+    return hn::Sub(decayed, hn::Div(hn::Mul(lr, m), root));
+  }
+};
+
+template <typename T, typename Rule>
+void update_with(const Rule& rule, const GradientSum<T>& gradient, const UpdateTarget<T>& target, size_t count) {
+  const Line<T> d;
+  const auto scale = hn::Set(d, gradient.scale);
+  const auto left_weight = hn::Set(d, gradient.left.weight), right_weight = hn::Set(d, gradient.right.weight);
+  if (gradient.right.values == nullptr) {
+    for (size_t i = 0; i < count; i += hn::Lanes(d)) {
+      const auto left = hn::Mul(left_weight, hn::Load(d, gradient.left.values + i));
+      hn::Stream(rule(hn::Load(d, target.param + i), hn::Mul(scale, left), target, i), d, target.param + i);
+    }
+  } else {
+    for (size_t i = 0; i < count; i += hn::Lanes(d)) {
+      const auto left = hn::Mul(left_weight, hn::Load(d, gradient.left.values + i));
+      const auto right = hn::Mul(right_weight, hn::Load(d, gradient.right.values + i));
+      const auto sum = hn::Add(left, right);
+      hn::Stream(rule(hn::Load(d, target.param + i), hn::Mul(scale, sum), target, i), d, target.param + i);
+    }
+  }
+  // Streamed stores are weakly ordered: whoever synchronises with this thread next must see them.
+  hwy::FlushStream();
+}
+
+template <typename T>
+void update_impl(const UpdateFactors<T>& factors, const GradientSum<T>& gradient, const UpdateTarget<T>& target,
+                 size_t count) {
+  switch (factors.kind) {
+    case OptimizerKind::kSgd:
+      return update_with(Sgd<T>(factors), gradient, target, count);
+    case OptimizerKind::kSgdMomentum:
+      return update_with(SgdMomentum<T>(factors), gradient, target, count);
+    case OptimizerKind::kRmsprop:
+      return update_with(Rmsprop<T>(factors), gradient, target, count);
+    case OptimizerKind::kAdam:
+    case OptimizerKind::kAdamW:
+      return update_with(Adam<T>(factors), gradient, target, count);
+  }
+}
+
+void update_f32(const UpdateFactors<float>& factors, const GradientSum<float>& gradient,
+                const UpdateTarget<float>& target, size_t count) {
+  update_impl(factors, gradient, target, count);
+}
+void update_f64(const UpdateFactors<double>& factors, const GradientSum<double>& gradient,
+                const UpdateTarget<double>& target, size_t count) {
+  update_impl(factors, gradient, target, count);
+}
+
+}  // namespace
+}  // namespace viva::optim::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace viva::optim {
+
+HWY_EXPORT(update_f32);
+HWY_EXPORT(update_f64);
+
+template <>
+void update_range<float>(const UpdateFactors<float>& factors, const GradientSum<float>& gradient,
+                         const UpdateTarget<float>& target, std::size_t count) {
+  HWY_DYNAMIC_DISPATCH(update_f32)(factors, gradient, target, count);
+}
+template <>
+void update_range<double>(const UpdateFactors<double>& factors, const GradientSum<double>& gradient,
+                          const UpdateTarget<double>& target, std::size_t count) {
+  HWY_DYNAMIC_DISPATCH(update_f64)(factors, gradient, target, count);
+}
+
+template <typename T>
+UpdateFactors<T> make_factors(const Optimizer& optimizer, std::int64_t steps) {
+  const Hyperparameters& s = optimizer.settings();
+  UpdateFactors<T> f;
+  f.kind = optimizer.kind();
+  f.lr = static_cast<T>(s.lr);
+  f.eps = static_cast<T>(s.eps);
+  switch (f.kind) {
+    case OptimizerKind::kSgd:
+      break;
+    case OptimizerKind::kSgdMomentum:
+      f.decay0 = static_cast<T>(s.momentum);
+      break;
+    case OptimizerKind::kRmsprop:
+      f.decay0 = static_cast<T>(s.alpha);
+      f.rest0 = static_cast<T>(1 - s.alpha);
+      break;
+    case OptimizerKind::kAdamW:
+      f.shrink = static_cast<T>(s.lr * s.weight_decay);
+      [[fallthrough]];
+    case OptimizerKind::kAdam: {
+      const auto t = static_cast<double>(steps);
+      f.lr = static_cast<T>(s.lr / (1 - std::pow(s.beta1, t)));
+      f.decay0 = static_cast<T>(s.beta1);
+      f.rest0 = static_cast<T>(1 - s.beta1);
+      f.decay1 = static_cast<T>(s.beta2);
+      f.rest1 = static_cast<T>(1 - s.beta2);
+      f.root_scale = static_cast<T>(1 / std::sqrt(1 - std::pow(s.beta2, t)));
+      break;
+    }
+  }
+  return f;
+}
+
+template UpdateFactors<float> make_factors<float>(const Optimizer&, std::int64_t);
+template UpdateFactors<double> make_factors<double>(const Optimizer&, std::int64_t);
+
+}  // namespace viva::optim
+#endif
