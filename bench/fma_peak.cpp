@@ -75,7 +75,8 @@ std::size_t checked_call(float factor) {
   std::array<float, kChains * HWY_NAMESPACE::kMostLanes> out{};
   const std::size_t lanes = HWY_DYNAMIC_DISPATCH(multiply_add)(out.data(), factor, kRounds);
   for (std::size_t i = 0; i < kChains * lanes; ++i) {
-    if (out[i] != static_cast<float>(i / lanes + kRounds)) return 0;
+    const std::size_t expected = i / lanes + kRounds;
+    if (out[i] != static_cast<float>(expected)) return 0;
   }
   return lanes;
 }

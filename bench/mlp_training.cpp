@@ -61,7 +61,10 @@ double MlpTraining::flops_per_sample() const {
 
 void MlpTraining::check(double loss, std::vector<Param> params) {
   if (!(loss < kLearntLoss)) throw Error(fmt::format("bench: mlp_training: it did not learn, the loss is {}", loss));
-  if (first_result_.empty()) first_result_ = std::move(params);
+  if (first_result_.empty()) {
+    first_result_ = std::move(params);
+    return;
+  }
   for (std::size_t i = 0; i < params.size(); ++i) {
     if (!bitwise_equal(params[i].value, first_result_[i].value)) {
       throw Error("bench: mlp_training: two runs gave different bits");

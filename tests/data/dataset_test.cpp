@@ -83,6 +83,8 @@ TEST(Dataset, FromListsOfDifferentLengths) {
     EXPECT_EQ(error.expected, Shape({2}));
     EXPECT_EQ(error.got, Shape({1}));
   }
+  EXPECT_THROW(Dataset::from_lists({}, {one}), ShapeMismatch);
+  EXPECT_THROW(Dataset::from_lists({one}, {}), ShapeMismatch);
 }
 
 TEST(Dataset, ShapesMustBeUniform) {

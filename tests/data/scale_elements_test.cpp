@@ -62,12 +62,12 @@ TEST(ScaleElements, TheHostsRoundingModeChangesNothing) {
   for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<std::uint8_t>(i);
   const Dataset dataset = Dataset::from_tensors(Tensor::from_values(in, {1, 256}), Tensor::zeros({1}), {1.0 / 255, 0});
   const Tensor nearest = dataset.get(0).input;
-  std::fesetround(FE_UPWARD);
-  const Tensor upward = dataset.get(0).input;
+  std::fesetround(FE_DOWNWARD);
+  const Tensor downward = dataset.get(0).input;
   const int mode = std::fegetround();
   std::fesetround(FE_TONEAREST);
-  EXPECT_EQ(mode, FE_UPWARD);
-  EXPECT_TRUE(bitwise_equal(nearest, upward));
+  EXPECT_EQ(mode, FE_DOWNWARD);
+  EXPECT_TRUE(bitwise_equal(nearest, downward));
 }
 
 TEST(ScaleElements, OtherTypesAreRefused) {

@@ -28,7 +28,8 @@ struct Addition {
   std::size_t out = 0;  // the place of the sum
 };
 
-// How `num_executors` executors compute the canonical sum over `num_workers` workers. Immutable; thread-safe.
+// How `num_executors` executors compute the canonical sum over `num_workers` workers. Their blocks are as even as the
+// bound on buffers allows. Immutable; thread-safe.
 class ReductionPlan {
  public:
   // Both at least 1. Executors beyond the workers have empty blocks.
@@ -51,6 +52,8 @@ class ReductionPlan {
   std::size_t places() const { return places_; }
 
  private:
+  void make_blocks(std::int64_t num_workers, std::int64_t num_executors, std::int64_t multiple);
+  Block make_block(TreeNode workers, std::int64_t num_workers);
   std::size_t add_up(TreeNode node, std::size_t depth);
 
   std::vector<Block> blocks_;
