@@ -18,8 +18,9 @@ namespace {
 using distributed::GradAggregation;
 using optim::OptimizerKind;
 
-// The parser takes stack in proportion to how deep a text nests; no recipe comes near this size.
-constexpr std::uint64_t kMaxRecipeSize = 64 << 10;
+// No recipe comes near this size. The parser needs stack for every level of a text's nesting, about 300 bytes, and a
+// dotted key makes a level of two bytes.
+constexpr std::uint64_t kMaxRecipeSize = 16 << 10;
 constexpr IntegerRange kCount{1, 1'000'000'000};
 constexpr IntegerRange kWidth{1, 1'000'000};
 constexpr IntegerRange kWorkers{1, 65'536};
@@ -43,25 +44,25 @@ struct OptimizerSetting {
 const std::vector<OptimizerSetting>& optimizer_settings() {
   using enum OptimizerKind;
   using optim::Hyperparameters;
-  static const std::vector<OptimizerSetting> settings = {
+  static const std::vector<OptimizerSetting> kSettings = {
       {"optimizer.momentum", &Hyperparameters::momentum, {kSgdMomentum}},
       {"optimizer.alpha", &Hyperparameters::alpha, {kRmsprop}},
       {"optimizer.beta1", &Hyperparameters::beta1, {kAdam, kAdamW}},
       {"optimizer.beta2", &Hyperparameters::beta2, {kAdam, kAdamW}},
       {"optimizer.eps", &Hyperparameters::eps, {kRmsprop, kAdam, kAdamW}},
       {"optimizer.weight_decay", &Hyperparameters::weight_decay, {kAdamW}}};
-  return settings;
+  return kSettings;
 }
 
 const std::vector<SectionKeys>& known_keys() {
-  static const std::vector<SectionKeys> keys = {
+  static const std::vector<SectionKeys> kKeys = {
       {"data", {"train_images", "train_labels", "test_images", "test_labels"}},
       {"model", {"kind", "hidden", "classes"}},
       {"optimizer", {"kind", "lr", "momentum", "alpha", "beta1", "beta2", "eps", "weight_decay"}},
       {"train",
        {"workers", "batch_size", "batches_per_step", "aggregation", "epochs", "steps", "seed", "shuffle",
         "drop_last"}}};
-  return keys;
+  return kKeys;
 }
 
 template <typename T>
@@ -78,8 +79,8 @@ std::optional<Enum> choice(const RecipeTable& table, std::string_view key, const
   for (const Enum value : values) {
     if (name_of(value) == *name) return value;
   }
-  std::vector<std::string_view> names;
-  for (const Enum value : values) names.push_back(name_of(value));
+  std::array<std::string_view, N> names;
+  std::transform(values.begin(), values.end(), names.begin(), [](Enum value) { return name_of(value); });
   table.fail(key, fmt::format("expected one of {}, found \"{}\"", fmt::join(names, ", "), *name));
 }
 

@@ -14,6 +14,9 @@ static_assert(TOML_EXCEPTIONS, "a syntax error must arrive as toml::parse_error"
 namespace viva::cli {
 namespace {
 
+// As for a recipe's size: the parser needs stack for every level of nesting.
+constexpr std::size_t kMaxOverrideSize = 4096;
+
 std::int64_t line_of(const toml::node& node) { return static_cast<std::int64_t>(node.source().begin.line); }
 
 std::pair<std::string_view, std::string_view> split_key(std::string_view key) {
@@ -63,6 +66,10 @@ RecipeTable::RecipeTable(std::string_view text, const std::string& file, std::sp
 
 void RecipeTable::apply_override(const std::string& text) {
   const auto reject = [&](const std::string& message) { throw ConfigError({}, 0, "--set " + text, message); };
+  if (text.size() > kMaxOverrideSize) {
+    throw ConfigError({}, 0, "--set",
+                      fmt::format("expected at most {} bytes, found {}", kMaxOverrideSize, text.size()));
+  }
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos) reject("expected section.key=value");
   const std::string key = text.substr(0, equals);

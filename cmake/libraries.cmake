@@ -12,3 +12,8 @@ find_package(spdlog REQUIRED)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(libdeflate REQUIRED IMPORTED_TARGET libdeflate)
+
+# Highway compiles a kernel once for each instruction set. These two bring our loops nothing over the ones below them.
+add_library(viva_highway INTERFACE)
+target_link_libraries(viva_highway INTERFACE hwy::hwy)
+target_compile_definitions(viva_highway INTERFACE "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_AVX3_DL)")

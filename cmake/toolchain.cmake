@@ -12,7 +12,9 @@ endif()
 
 find_program(VIVA_CCACHE ccache)
 if(VIVA_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${VIVA_CCACHE})
+  # Two clones of one commit share their cache: paths count from the root of the tree.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
+                                  ${VIVA_CCACHE})
 endif()
 
 add_library(viva_options INTERFACE)

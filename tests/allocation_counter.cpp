@@ -20,6 +20,7 @@ bool from_onednn(void* caller) {
 }
 
 void* counted(std::size_t size, std::size_t alignment, void* caller) {
+  if (size >= kRefusedBytes) throw std::bad_alloc();
   void* block = nullptr;
   if (posix_memalign(&block, alignment < sizeof(void*) ? sizeof(void*) : alignment, size == 0 ? 1 : size) != 0) {
     throw std::bad_alloc();

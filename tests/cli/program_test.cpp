@@ -8,6 +8,10 @@
 #include <vector>
 
 #include "tests/cli/tiny_problem.h"
+#include "viva/data/idx.h"
+#include "viva/distributed/train.h"
+#include "viva/io/digest.h"
+#include "viva/nn/mlp.h"
 
 namespace viva::cli {
 namespace {
@@ -101,6 +105,31 @@ TEST(Program, EveryExecutorGivesTheSameDigest) {
     EXPECT_EQ(digest_with(std::string("--executor threads --threads ") + threads), expected) << threads;
   }
   EXPECT_NE(digest_with("--set train.seed=1"), expected);
+}
+
+TEST(Program, TrainsAsTheReferenceDoesWithTheRecipesSettings) {
+  const TinyProblem problem;
+  const nn::Mlp model({4, 5, 3});
+  const auto result = distributed::train_synchronous(
+      {.num_workers = 2, .batches_per_step = 3, .aggregation = distributed::GradAggregation::kAverage, .epochs = 2},
+      model.initial_params(7), optim::adamw(0.25, 0.5),
+      data::DataLoader(data::load_idx_dataset(problem.file("train_images"), problem.file("train_labels")),
+                       {.batch_size = 3, .shuffle = true, .drop_last = true, .seed = 7}),
+      [&](const StepContext& context, const data::Batch& batch, std::span<const Param> params, GradSink& grads) {
+        return model.loss_and_grads(context, batch, params, grads);
+      },
+      -1);
+  std::string recipe = problem.read("r.toml");
+  recipe.erase(recipe.find("[optimizer]"));
+  problem.write("other.toml", recipe +
+                                  "[optimizer]\nkind = 'adamw'\nlr = 0.25\nweight_decay = 0.5\n"
+                                  "[train]\nworkers = 2\nbatches_per_step = 3\naggregation = 'average'\nepochs = 2\n"
+                                  "batch_size = 3\ndrop_last = true\nseed = 7\n");
+  const json trained = json_of(problem.run("train other.toml --quiet --json"));
+  EXPECT_EQ(trained.at("digest"), io::digest(result.final_params));
+  EXPECT_EQ(trained.at("steps"), result.steps);
+  EXPECT_EQ(trained.at("loss"), result.last_loss);
+  EXPECT_EQ(trained.at("total_loss"), result.total_loss);
 }
 
 TEST(Program, MoreThreadsThanCpusIsOneWarning) {

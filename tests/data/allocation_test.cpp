@@ -1,42 +1,13 @@
-// Memory: gathering allocates nothing, and memory that is refused is an IoError. Counted and refused by operator new,
-// which this program replaces.
+// Memory: gathering allocates nothing, and memory that is refused is an IoError.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <new>
 #include <vector>
 
+#include "tests/allocation_counter.h"
 #include "viva/data/dataloader.h"
 #include "viva/data/file_bytes.h"
-
-namespace {
-
-// A sanitizer's allocator would end the program at such a size.
-constexpr std::size_t kRefused = std::size_t{1} << 40;
-
-thread_local std::int64_t allocations = 0;
-
-void* allocate(std::size_t size, std::size_t alignment) {
-  ++allocations;
-  if (size >= kRefused) throw std::bad_alloc();
-  void* memory = std::aligned_alloc(alignment, (size / alignment + 1) * alignment);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
-}  // namespace
-
-void* operator new(std::size_t size) { return allocate(size, alignof(std::max_align_t)); }
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  return allocate(size, static_cast<std::size_t>(alignment));
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 
 namespace viva::data {
 namespace {
@@ -49,19 +20,19 @@ TEST(Allocation, AnEpochOfGatheringAllocatesNothing) {
     const Batch batch = dataset.make_batch(10);
     std::vector<std::int64_t> order(100);
 
-    const std::int64_t before = allocations;
+    const std::int64_t before = test::allocations().viva;
     loader.epoch_order(3, order);
     for (std::int64_t b = 0; b < loader.size(); ++b) dataset.gather(loader.batch_indices(order, b), batch);
-    EXPECT_EQ(allocations, before);
+    EXPECT_EQ(test::allocations().viva, before);
   }
-  const std::int64_t before = allocations;
+  const std::int64_t before = test::allocations().viva;
   Tensor::zeros({1});
-  EXPECT_GT(allocations, before) << "the counter counts";
+  EXPECT_GT(test::allocations().viva, before) << "the counter counts";
 }
 
 TEST(Allocation, RefusedMemoryIsAnIoError) {
   try {
-    allocate_for_file("huge.gz", kRefused);
+    allocate_for_file("huge.gz", test::kRefusedBytes);
     FAIL() << "no error";
   } catch (const IoError& error) {
     EXPECT_EQ(error.path, "huge.gz");

@@ -1,8 +1,12 @@
 // The promise: the Trainer gives the reference's bits, whatever the executors.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+#include <sched.h>
+
+#include <string>
 
 #include "tests/distributed/regression.h"
+#include "viva/base/cpu.h"
 #include "viva/distributed/trainer.h"
 
 namespace viva::distributed {
@@ -70,8 +74,15 @@ RC_GTEST_PROP(SameBits, TrainerIsTheReferenceInFloat32, ()) { expect_reference_b
 
 RC_GTEST_PROP(SameBits, TrainerIsTheReferenceInFloat64, ()) { expect_reference_bits<double>(any_case()); }
 
-// 64 threads, as many as there are processors or not: slow at worst, never stuck, and the same bits.
+// 64 threads on one processor: slow at worst, never stuck, and the same bits.
 TEST(SameBits, ManyMoreExecutorsThanProcessors) {
+  cpu_set_t before, first;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  CPU_ZERO(&first);
+  for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&first) == 0; ++cpu) {
+    if (CPU_ISSET(cpu, &before)) CPU_SET(cpu, &first);
+  }
+  ASSERT_EQ(sched_setaffinity(0, sizeof first, &first), 0);
   Case c;
   c.config.num_workers = 70;
   c.samples = 300;
@@ -82,6 +93,35 @@ TEST(SameBits, ManyMoreExecutorsThanProcessors) {
   expect_reference_bits<float>(c);
   c.config.num_workers = 4;
   expect_reference_bits<float>(c);
+  ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
+}
+
+// A host that is given no number takes the processors that it may use, and no more than there are workers.
+TEST(SameBits, TheDefaultIsOneExecutorAProcessor) {
+  const data::DataLoader loader(test::random_dataset<float>(8, 2), {.batch_size = 1});
+  const auto executors_for = [&](std::int64_t workers) {
+    return Trainer({.num_workers = workers}, test::random_params<float>(2), optim::sgd(0.1), loader,
+                   test::squared_error<float>)
+        .executors();
+  };
+  EXPECT_EQ(executors_for(1), 1);
+  EXPECT_EQ(executors_for(1000), available_cpus());
+}
+
+// Who asks for more executors than there are processors gets them, and one warning.
+TEST(SameBits, MoreExecutorsThanProcessorsAreWarnedOfOnce) {
+  const data::DataLoader loader(test::random_dataset<float>(8, 2), {.batch_size = 1});
+  std::vector<std::string> warnings;
+  TrainerOptions options;
+  options.executors = available_cpus() + 1;
+  options.log = [&](LogLevel level, std::string_view message) {
+    if (level == LogLevel::kWarning) warnings.emplace_back(message);
+  };
+  Trainer trainer({.num_workers = 4}, test::random_params<float>(2), optim::sgd(0.1), loader,
+                  test::squared_error<float>, options);
+  trainer.run(5);
+  EXPECT_EQ(trainer.executors(), available_cpus() + 1);
+  EXPECT_EQ(warnings.size(), 1U);
 }
 
 // An optimizer that has been used goes on from its state.

@@ -99,6 +99,20 @@ TEST_P(Train, WeightedAverageIsTheFullBatchGradientHoweverItIsSplit) {
   }
 }
 
+TEST_P(Train, MicroBatchesOfFiveAndOneAreOneBatchOfSix) {
+  const auto dataset = test::random_dataset<double>(6, 3);
+  const auto params = test::random_params<double>(3);
+  const auto after = [&](std::int64_t batch_size, std::int64_t batches) {
+    return train({.num_workers = 1, .batches_per_step = batches}, params, optim::sgd(0.1),
+                 data::DataLoader(dataset, {.batch_size = batch_size}), test::squared_error<double>, 1);
+  };
+  const auto micro = after(5, 2), whole = after(6, 1);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_NEAR(micro.final_params[0].value.values<double>()[i], whole.final_params[0].value.values<double>()[i],
+                1e-14);
+  }
+}
+
 // Losses 1 and 3 on equal batches log 2; on batches of 3 and 1 samples 1.5.
 TEST_P(Train, TheLossIsTheMeanOverSamples) {
   const auto loss_is_first_input = [](const StepContext&, const data::Batch& batch, std::span<const Param> params,

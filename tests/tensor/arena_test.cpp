@@ -13,10 +13,10 @@ namespace {
 
 using Sizes = std::vector<std::size_t>;
 
+// Small pieces, and now and then one that does not fit into what is left of a block.
 Sizes some_sizes() {
-  // Small pieces, and some that need several or large blocks.
-  return *rc::gen::container<Sizes>(
-      rc::gen::oneOf(rc::gen::inRange<std::size_t>(0, 300), rc::gen::inRange<std::size_t>(300'000, 2'000'000)));
+  return *rc::gen::container<Sizes>(rc::gen::weightedOneOf<std::size_t>(
+      {{8, rc::gen::inRange<std::size_t>(0, 300)}, {1, rc::gen::inRange<std::size_t>(300'000, 1'200'000)}}));
 }
 
 std::vector<std::span<std::uint8_t>> allocate_all(Arena& arena, const Sizes& sizes) {

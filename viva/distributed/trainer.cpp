@@ -104,8 +104,8 @@ Trainer::Impl::Impl(const TrainConfig& given_config, std::span<const Param> para
   }
   partials.assign(executors.size(), std::vector<PartialView>(plan.partials().size()));
   if (options.log && count > available_cpus()) {
-    options.log(LogLevel::kWarning,
-                fmt::format("{} executors share {} CPUs: slower than {}", count, available_cpus(), available_cpus()));
+    options.log(LogLevel::kWarning, fmt::format("{} executors share {} CPU{}: more than one each is slower, not wrong",
+                                                count, available_cpus(), available_cpus() == 1 ? "" : "s"));
   }
 }
 

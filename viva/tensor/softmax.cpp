@@ -22,12 +22,13 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// values[i] = exp(values[i] - shift) over whole cache lines.
+// values[i] = exp(values[i] - shift) over whole cache lines. Highway's exponential of NaN is 0, which would hide it.
 template <typename T>
 void exp_shifted_impl(T* values, T shift, size_t count) {
   const hn::CappedTag<T, 64 / sizeof(T)> d;
   for (size_t i = 0; i < count; i += hn::Lanes(d)) {
-    hn::Store(hn::Exp(d, hn::Sub(hn::Load(d, values + i), hn::Set(d, shift))), d, values + i);
+    const auto x = hn::Sub(hn::Load(d, values + i), hn::Set(d, shift));
+    hn::Store(hn::IfThenElse(hn::IsNaN(x), x, hn::Exp(d, x)), d, values + i);
   }
 }
 
