@@ -178,6 +178,7 @@ TEST(Step, StateThatDoesNotFitIsRefused) {
   EXPECT_NO_THROW(step(with_state("w", {{three}, 1}), params, {}));
   EXPECT_THROW(step(with_state("q", {{three}, 1}), params, {}), DimensionError);
   EXPECT_THROW(step(with_state("w", {{}, 1}), params, {}), DimensionError);
+  EXPECT_THROW(step(with_state("w", {{three}, -1}), params, {}), DimensionError);
   EXPECT_THROW(step(with_state("b", {{three}, 1}), params, {}), ShapeMismatch);
   EXPECT_THROW(step(with_state("w", {{three.to(Dtype::kFloat32)}, 1}), params, {}), DtypeError);
 }
@@ -224,6 +225,7 @@ TEST(Hyperparameters, OutsideTheirRangeAreRefusedByKey) {
   EXPECT_EQ(key_of({.beta1 = 1}), "optimizer.beta1");
   EXPECT_EQ(key_of({.beta2 = kNan}), "optimizer.beta2");
   EXPECT_EQ(key_of({.eps = 0}), "optimizer.eps");
+  EXPECT_EQ(key_of({.eps = 1e-40}), "optimizer.eps");
   EXPECT_EQ(key_of({.weight_decay = -1}), "optimizer.weight_decay");
   EXPECT_EQ(key_of({.lr = 0}), "accepted");
 }

@@ -69,6 +69,7 @@ struct Trainer::Impl {
   // Steps that have been applied, and the sums over them: written by the first executor, read when none is running.
   std::int64_t steps = 0, batches = 0;
   double total_loss = 0;
+  std::vector<std::size_t> updated;  // the first executor's: parameters that the step updates
   // The same for progress(), at any time.
   std::atomic<std::int64_t> progress_steps{0}, samples{0};
   std::atomic<double> last_loss{0};
@@ -102,6 +103,7 @@ Trainer::Impl::Impl(const TrainConfig& given_config, std::span<const Param> para
     executors.emplace_back(task, state.layout(), id, plan.blocks()[static_cast<std::size_t>(id)]);
     appliers.emplace_back(plan, state.layout(), state.layout().part(id, count));
   }
+  updated.reserve(params.size());
   partials.assign(executors.size(), std::vector<PartialView>(plan.partials().size()));
   if (options.log && count > available_cpus()) {
     options.log(LogLevel::kWarning, fmt::format("{} executors share {} CPU{}: more than one each is slower, not wrong",
@@ -139,11 +141,9 @@ bool Trainer::Impl::step(std::int64_t id, std::int64_t number) {
   position.phase.store(Position::kWaiting, std::memory_order_relaxed);
   if (!barrier.arrive_and_wait()) return false;
 
-  // Published. Nobody reads the counts of updates before the next step's first barrier.
+  // Published. Nobody reads the counts of updates before the next step's first barrier; the board is no longer ours.
   if (id == 0) {
-    for (std::size_t i = 0; i < state.layout().entries().size(); ++i) {
-      if (board.given.gave(i)) state.count_update(i);
-    }
+    for (const std::size_t entry : updated) state.count_update(entry);
   }
   return true;
 }
@@ -152,6 +152,10 @@ void Trainer::Impl::publish(std::int64_t number, const StepDecision& decision) {
   steps = number + 1;
   batches += task.schedule.batches_in(number);
   total_loss += decision.loss;
+  updated.clear();
+  for (std::size_t i = 0; i < state.layout().entries().size(); ++i) {
+    if (board.given.gave(i)) updated.push_back(i);
+  }
   samples.fetch_add(decision.samples, std::memory_order_relaxed);
   last_loss.store(decision.loss, std::memory_order_relaxed);
   progress_steps.store(steps, std::memory_order_relaxed);

@@ -38,6 +38,10 @@ FlatState::FlatState(const Optimizer& optimizer, std::span<const Param> params)
                                        moments_.size(), state.moments.size()),
                            name);
     }
+    if (state.steps < 0) {
+      throw DimensionError(
+          fmt::format("the optimizer's state for '{}': expected steps >= 0, got {}", name, state.steps), name);
+    }
     const auto entry = static_cast<std::size_t>(found);
     for (std::size_t m = 0; m < moments_.size(); ++m) {
       copy_elements(state.moments[m], layout_.view(moments_[m], entry), fmt::format("moment {} of '{}'", m, name));

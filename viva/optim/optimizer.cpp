@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "viva/optim/flat_state.h"
 #include "viva/optim/grad_sink.h"
@@ -38,7 +39,9 @@ Optimizer::Optimizer(OptimizerKind kind, const Hyperparameters& settings) : kind
   expect(fraction(settings.alpha), "alpha", ">= 0 and < 1", settings.alpha);
   expect(fraction(settings.beta1), "beta1", ">= 0 and < 1", settings.beta1);
   expect(fraction(settings.beta2), "beta2", ">= 0 and < 1", settings.beta2);
-  expect(std::isfinite(settings.eps) && settings.eps > 0, "eps", "> 0", settings.eps);
+  // A smaller one would be zero in float32, and a zero gradient's update 0/0.
+  constexpr double kSmallestEps = std::numeric_limits<float>::min();
+  expect(std::isfinite(settings.eps) && settings.eps >= kSmallestEps, "eps", ">= 1.2e-38", settings.eps);
   expect(not_negative(settings.weight_decay), "weight_decay", ">= 0", settings.weight_decay);
 }
 
