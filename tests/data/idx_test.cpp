@@ -97,7 +97,7 @@ TEST(Idx, WrongMagicShowsTheBytes) {
   expect_error(bytes_of({0x89, 'P', 'N', 'G', 0, 0}), 0, "found 89 50 4E 47");
   expect_error(bytes_of({0, 1, 8, 1, 0, 0, 0, 0}), 0, "found 00 01 08 01");
   expect_error(bytes_of({1, 0, 8, 1, 0, 0, 0, 0}), 0, "found 01 00 08 01");
-  for (const unsigned code : {0x00, 0x07, 0x0A, 0x0F, 0xFF}) {
+  for (const unsigned code : {0x00U, 0x07U, 0x0AU, 0x0FU, 0xFFU}) {
     expect_error(idx_header(code, {0}), 0, "this is no IDX file");
   }
 }
