@@ -25,28 +25,34 @@ Tensor repeating(std::int64_t elements, std::size_t period) {
 
 }  // namespace
 
-ReduceApply::ReduceApply(std::int64_t elements, int passes)
-    : initial_{"theta", Tensor::zeros({elements})},
+ReduceApplyPass::ReduceApplyPass(std::int64_t elements, int passes)
+    : plan_(/*num_workers=*/2, /*num_executors=*/2),
+      initial_{"theta", Tensor::zeros({elements})},
       left_(repeating(elements, kLeftPeriod)),
       right_(repeating(elements, kRightPeriod)),
-      passes_(passes) {}
+      partials_{{&left_, double{kWeight}}, {&right_, double{kWeight}}},
+      given_(/*batches=*/1, /*params=*/1),
+      passes_(passes) {
+  const std::span<const Param> params(&initial_, 1);
+  const optim::Layout layout(params);
+  GradSink sink(layout, left_);
+  sink.grad(0);
+  given_.record(0, sink);
+}
 
-double ReduceApply::measure(int threads) {
+double ReduceApplyPass::measure(int threads) {
   const optim::FlatState state(optim::sgd_momentum(double{kLr}, double{kMomentum}), std::span(&initial_, 1));
   const double seconds = seconds_together(threads, [&](int thread) {
     const KernelScope scope;
-    const optim::Range range = state.layout().part(thread, threads);
-    const optim::GradientSum<float> gradient{{left_.values<float>().data() + range.begin, kWeight},
-                                             {right_.values<float>().data() + range.begin, kWeight},
-                                             kScale};
-    for (int pass = 0; pass < passes_; ++pass) state.update(state.next_factors<float>(0), range, gradient);
+    distributed::ReduceApply reduce_apply(plan_, state.layout(), state.layout().part(thread, threads));
+    for (int pass = 0; pass < passes_; ++pass) reduce_apply.run(state, partials_, given_, double{kScale});
   });
   check(state);
   const auto elements = static_cast<double>(initial_.value.size());
   return 6.0 * sizeof(float) * elements * passes_ / seconds / 1e9;
 }
 
-void ReduceApply::check(const optim::FlatState& state) const {
+void ReduceApplyPass::check(const optim::FlatState& state) const {
   std::array<float, kPeriod> expected{};
   for (std::size_t i = 0; i < kPeriod; ++i) {
     const float sum = kWeight * static_cast<float>(i % kLeftPeriod) + kWeight * static_cast<float>(i % kRightPeriod);

@@ -51,7 +51,7 @@ void machine(const Options& options) {
 
 void reduce_apply(const Options& options) {
   const Bandwidth bandwidth(kManyParameters, 10);
-  ReduceApply update(kManyParameters, 10);
+  ReduceApplyPass update(kManyParameters, 10);
   for (const int threads : thread_counts()) {
     const Pairs pairs = alternate(
         options.pairs, [&] { return update.measure(threads); }, [&] { return bandwidth.measure(threads); });

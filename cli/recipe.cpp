@@ -10,7 +10,7 @@
 
 #include "cli/recipe_table.h"
 #include "viva/base/error.h"
-#include "viva/io/input_file.h"
+#include "viva/base/input_file.h"
 
 namespace viva::cli {
 namespace {
@@ -172,7 +172,7 @@ Recipe parse_recipe(std::string_view text, const std::string& file, std::span<co
 }
 
 Recipe load_recipe(const std::string& path, std::span<const std::string> overrides) {
-  return parse_recipe(io::read_text_file(path, kMaxRecipeSize), path, overrides);
+  return parse_recipe(read_text_file(path, kMaxRecipeSize), path, overrides);
 }
 
 }  // namespace viva::cli

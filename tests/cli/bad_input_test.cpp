@@ -65,7 +65,7 @@ TEST(BadInput, Recipe) {
   expect_failure(problem, "train r.toml --set train.batch_size=99 --set train.drop_last=true", kUsageError,
                  "train.drop_last: drops the only batch");
   expect_failure(problem, "train none.toml", kRuntimeError, "none.toml: cannot open it: No such file or directory");
-  expect_failure(problem, "train .", kRuntimeError, "expected a file, found a directory");
+  expect_failure(problem, "train .", kRuntimeError, "expected a regular file, found a directory");
 }
 
 TEST(BadInput, Data) {

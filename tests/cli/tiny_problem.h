@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/data/temporary_directory.h"
+#include "tests/temporary_directory.h"
 
 namespace viva::cli {
 
@@ -80,7 +80,7 @@ class TinyProblem {
   // Runs `viva ARGUMENTS` in this directory, by a shell, and waits for it.
   ProgramResult run(const std::string& arguments) const {
     // Beside the directory: what the program itself leaves in it can then be seen.
-    const data::TemporaryDirectory output;
+    const TemporaryDirectory output;
     const std::string command = "cd '" + file("") + "' && '" VIVA_PROGRAM "' " + arguments;
     const std::string redirected = "{ " + command + "; } >'" + output.file("out") + "' 2>'" + output.file("err") + "'";
     const int status = std::system(redirected.c_str());
@@ -112,7 +112,7 @@ batch_size = 4
 epochs = 4
 )";
 
-  data::TemporaryDirectory directory_;
+  TemporaryDirectory directory_;
 };
 
 }  // namespace viva::cli

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/data/temporary_directory.h"
+#include "tests/temporary_directory.h"
 #include "viva/data/dataloader.h"
 #include "viva/data/idx.h"
 

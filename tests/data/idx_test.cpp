@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "tests/data/idx_bytes.h"
-#include "tests/data/temporary_directory.h"
+#include "tests/temporary_directory.h"
 
 namespace viva::data {
 namespace {

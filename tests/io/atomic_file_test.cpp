@@ -11,13 +11,12 @@
 #include <string>
 #include <string_view>
 
-#include "tests/data/temporary_directory.h"
+#include "tests/temporary_directory.h"
 #include "viva/base/error.h"
 
 namespace viva::io {
 namespace {
 
-using data::TemporaryDirectory;
 using testing::HasSubstr;
 namespace fs = std::filesystem;
 

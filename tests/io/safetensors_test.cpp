@@ -11,13 +11,12 @@
 #include <string>
 #include <vector>
 
-#include "tests/data/temporary_directory.h"
+#include "tests/temporary_directory.h"
 #include "viva/base/error.h"
 
 namespace viva::io {
 namespace {
 
-using data::TemporaryDirectory;
 using testing::HasSubstr;
 
 // A file's bytes: the header's length, the header, `data_size` bytes of data.

@@ -18,8 +18,7 @@ struct FileBytes {
 // `size` zeroed bytes for the contents of `path`; IoError where there is not so much memory.
 FileBytes allocate_for_file(const std::string& path, std::size_t size);
 
-// All of a regular file. IoError with the system's words where it cannot be opened or read; directories, devices and
-// FIFOs are refused without waiting for them.
+// All of a regular file; the IoErrors of InputFile.
 FileBytes read_file(const std::string& path);
 
 }  // namespace viva::data

@@ -8,8 +8,8 @@
 #include <functional>
 
 #include "viva/base/error.h"
+#include "viva/base/input_file.h"
 #include "viva/io/atomic_file.h"
-#include "viva/io/input_file.h"
 #include "viva/io/safetensors_header.h"
 
 namespace viva::io {

@@ -1,4 +1,4 @@
-#include "viva/io/input_file.h"
+#include "viva/base/input_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -6,12 +6,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "viva/base/error.h"
 
-namespace viva::io {
+namespace viva {
 namespace {
 
 [[noreturn]] void fail(const std::string& path, std::int64_t offset, const char* action) {
@@ -19,11 +20,25 @@ namespace {
   throw IoError(path, offset, fmt::format("cannot {}: {}", action, std::generic_category().message(error)));
 }
 
+std::string_view kind_of(mode_t mode) {
+  if (S_ISDIR(mode)) return "a directory";
+  if (S_ISFIFO(mode)) return "a FIFO";
+  if (S_ISCHR(mode)) return "a character device";
+  if (S_ISBLK(mode)) return "a block device";
+  return "something else";
+}
+
 }  // namespace
 
 InputFile::InputFile(std::string path) : path_(std::move(path)) {
-  // O_NONBLOCK: opening a pipe must not wait for a writer.
-  descriptor_ = ::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  // The system would stop at the zero and open another file.
+  if (path_.find('\0') != std::string::npos) {
+    throw IoError(path_.c_str(), -1, "expected a file name, found one that goes on behind a zero byte");
+  }
+  do {
+    // O_NONBLOCK: opening a FIFO must not wait for a writer.
+    descriptor_ = ::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  } while (descriptor_ < 0 && errno == EINTR);
   if (descriptor_ < 0) fail(path_, -1, "open it");
   struct stat status = {};
   const bool known = ::fstat(descriptor_, &status) == 0;
@@ -35,7 +50,7 @@ InputFile::InputFile(std::string path) : path_(std::move(path)) {
   ::close(descriptor_);
   errno = error;
   if (!known) fail(path_, -1, "examine it");
-  throw IoError(path_, -1, S_ISDIR(status.st_mode) ? "expected a file, found a directory" : "expected a regular file");
+  throw IoError(path_, -1, fmt::format("expected a regular file, found {}", kind_of(status.st_mode)));
 }
 
 InputFile::~InputFile() { ::close(descriptor_); }
@@ -66,4 +81,4 @@ std::string read_text_file(const std::string& path, std::uint64_t max_size) {
   return text;
 }
 
-}  // namespace viva::io
+}  // namespace viva

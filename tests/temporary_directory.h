@@ -12,11 +12,11 @@
 #include <string>
 #include <system_error>
 
-namespace viva::data {
+namespace viva {
 
 class TemporaryDirectory {
  public:
-  TemporaryDirectory() : path_(testing::TempDir() + "viva-data-XXXXXX") {
+  TemporaryDirectory() : path_(testing::TempDir() + "viva-test-XXXXXX") {
     if (::mkdtemp(path_.data()) == nullptr) throw std::runtime_error("cannot make " + path_);
   }
   ~TemporaryDirectory() {
@@ -40,4 +40,4 @@ class TemporaryDirectory {
   std::string path_;
 };
 
-}  // namespace viva::data
+}  // namespace viva

@@ -1,19 +1,20 @@
-#include "viva/io/input_file.h"
+#include "viva/base/input_file.h"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <string>
 #include <string_view>
 
-#include "tests/data/temporary_directory.h"
+#include "tests/temporary_directory.h"
 #include "viva/base/error.h"
 
-namespace viva::io {
+namespace viva {
 namespace {
 
-using data::TemporaryDirectory;
+using testing::AllOf;
 using testing::HasSubstr;
 
 std::string write(const TemporaryDirectory& directory, std::string_view text) {
@@ -53,12 +54,33 @@ TEST(InputFile, SaysWhereTheFileEnds) {
   }
 }
 
+TEST(InputFile, MissingFile) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("none");
+  EXPECT_THAT(error_of(path), AllOf(HasSubstr(path), HasSubstr("cannot open it: No such file")));
+  EXPECT_THAT(error_of(""), HasSubstr("No such file"));
+}
+
 TEST(InputFile, TakesOnlyRegularFiles) {
   const TemporaryDirectory directory;
-  EXPECT_THAT(error_of(directory.file("none")), HasSubstr("cannot open it: No such file"));
-  EXPECT_THAT(error_of(directory.file("")), HasSubstr("expected a file, found a directory"));
+  EXPECT_THAT(error_of(directory.file("")), HasSubstr("expected a regular file, found a directory"));
+  EXPECT_THAT(error_of("/dev/null"), HasSubstr("expected a regular file, found a character device"));
   ASSERT_EQ(::mkfifo(directory.file("pipe").c_str(), 0600), 0);
-  EXPECT_THAT(error_of(directory.file("pipe")), HasSubstr("expected a regular file"));
+  EXPECT_THAT(error_of(directory.file("pipe")), HasSubstr("expected a regular file, found a FIFO"));
+}
+
+TEST(InputFile, WithoutPermission) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root may read every file";
+  const TemporaryDirectory directory;
+  const std::string path = write(directory, "secret");
+  ASSERT_EQ(::chmod(path.c_str(), 0), 0);
+  EXPECT_THAT(error_of(path), HasSubstr("Permission denied"));
+}
+
+TEST(InputFile, NameWithAZeroByte) {
+  const TemporaryDirectory directory;
+  const std::string path = write(directory, "0123456789");
+  EXPECT_THAT(error_of(path + '\0' + "rest"), AllOf(HasSubstr(path), HasSubstr("zero byte")));
 }
 
 TEST(ReadTextFile, HasALimit) {
@@ -69,4 +91,4 @@ TEST(ReadTextFile, HasALimit) {
 }
 
 }  // namespace
-}  // namespace viva::io
+}  // namespace viva

@@ -6,12 +6,13 @@
 #include <span>
 #include <string>
 
-namespace viva::io {
+namespace viva {
 
 // Thread-safe.
 class InputFile {
  public:
-  // IoError for a file that is missing, unreadable, or no regular file (a directory, a pipe, a device).
+  // IoError with the system's words where it cannot be opened. Whatever is no regular file (a directory, a FIFO, a
+  // device) is refused without waiting for it.
   explicit InputFile(std::string path);
   ~InputFile();
   InputFile(const InputFile&) = delete;
@@ -32,4 +33,4 @@ class InputFile {
 // A whole text file of at most `max_size` bytes; IoError for a larger one.
 std::string read_text_file(const std::string& path, std::uint64_t max_size);
 
-}  // namespace viva::io
+}  // namespace viva
