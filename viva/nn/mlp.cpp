@@ -109,7 +109,7 @@ double loss_and_grads_typed(const std::vector<std::int64_t>& sizes, const data::
 
 Mlp::Mlp(std::vector<std::int64_t> sizes) : sizes_(std::move(sizes)) {
   if (sizes_.size() < 2 || std::ranges::any_of(sizes_, [](std::int64_t s) { return s < 1; })) {
-    throw InvalidShape("Mlp: expected at least two sizes, each at least 1, got " + to_string(sizes_));
+    throw InvalidShape("Mlp: expected at least two sizes, each at least 1, got " + to_string(Shape(sizes_.begin(), sizes_.end())));
   }
 }
 
