@@ -2,7 +2,6 @@
 
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
-find_package(absl REQUIRED)
 find_package(hwy REQUIRED)
 find_package(dnnl REQUIRED)
 find_package(Eigen3 REQUIRED NO_MODULE)

@@ -20,8 +20,6 @@ endif()
 add_library(viva_options INTERFACE)
 # -ffp-contract=off: a compiler that fuses a*b+c in one loop and not in another changes bits.
 target_compile_options(viva_options INTERFACE -Wall -Wextra -Wconversion -Wshadow -Werror -ffp-contract=off)
-# g++ 12 takes the unused half of absl::InlinedVector's union for an uninitialised read.
-target_compile_options(viva_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 if(VIVA_SANITIZE)
   target_compile_options(viva_options INTERFACE -fsanitize=${VIVA_SANITIZE} -fno-omit-frame-pointer
                                                 -fno-sanitize-recover=all)

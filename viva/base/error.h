@@ -3,21 +3,13 @@
 // A message says what was expected, what was found, where, and what to do. docs/errors.md lists them all.
 #pragma once
 
-#include <absl/container/inlined_vector.h>
-
 #include <cstdint>
 #include <stdexcept>
 #include <string>
-#include <vector>
+
+#include "viva/base/shape.h"
 
 namespace viva {
-
-// The sizes of a tensor's axes, outermost first; {} is a scalar.
-// Up to six axes need no allocation.
-using Shape = absl::InlinedVector<std::int64_t, 6>;
-
-// "[2, 3]".
-std::string to_string(const Shape& shape);
 
 class Error : public std::runtime_error {
  public:

@@ -23,8 +23,8 @@ std::size_t row_bytes_of(const Shape& row_shape, Dtype dtype) {
 }
 
 Shape with_axis(std::int64_t length, const Shape& row_shape) {
-  Shape shape{length};
-  shape.insert(shape.end(), row_shape.begin(), row_shape.end());
+  Shape shape = row_shape;
+  shape.insert(shape.begin(), length);
   return shape;
 }
 

@@ -63,6 +63,11 @@ Tensor Tensor::zeros(Shape shape, Dtype dtype) {
   return over(std::move(bytes), data, std::move(shape), dtype);
 }
 
+Tensor Tensor::in(Arena& arena, Shape shape, Dtype dtype) {
+  const auto bytes = static_cast<std::size_t>(element_count(shape)) * size_of(dtype);
+  return over(nullptr, arena.allocate<std::byte>(bytes).data(), std::move(shape), dtype);
+}
+
 Tensor Tensor::from_bytes(Dtype dtype, std::span<const std::byte> bytes, Shape shape) {
   const auto count = static_cast<std::int64_t>(bytes.size() / size_of(dtype));
   if (element_count(shape) != count) throw ShapeMismatch("Tensor::from_values", std::move(shape), {count});

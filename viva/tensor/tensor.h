@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "viva/base/aligned_buffer.h"
+#include "viva/tensor/arena.h"
 #include "viva/tensor/dtype.h"
 
 namespace viva {
@@ -37,6 +38,9 @@ class Tensor {
 
   // A tensor over memory that somebody else laid out, beginning at `data` and kept alive by `owner`.
   static Tensor over(SharedBytes owner, std::byte* data, Shape shape, Dtype dtype);
+
+  // Unspecified elements in memory of `arena`, valid until the arena is reset; nothing else is allocated.
+  static Tensor in(Arena& arena, Shape shape, Dtype dtype);
 
   const Shape& shape() const { return shape_; }
   Dtype dtype() const { return dtype_; }

@@ -1,0 +1,68 @@
+#include "viva/autograd/tape.h"
+
+#include <algorithm>
+
+#include "viva/autograd/pointwise_kernels.h"
+
+namespace viva::autograd {
+
+Arena& Gradients::arena() const { return tape_->arena(); }
+
+// The place of the first contribution is the gradient itself; a later one is written aside and added.
+Tensor Gradients::begin(Node& x) {
+  if (x.has_grad) return tape_->allocate(x.value.shape(), x.value.dtype());
+  x.grad = x.param >= 0 ? tape_->sink_->grad(static_cast<std::size_t>(x.param))
+                        : tape_->allocate(x.value.shape(), x.value.dtype());
+  return x.grad;
+}
+
+Tensor Gradients::begin_last(Node& x) {
+  if (x.has_grad || x.param >= 0) return begin(x);
+  x.grad = node_->grad.reshape(x.value.shape());
+  return x.grad;
+}
+
+void Gradients::end(Node& x, const Tensor& out) {
+  if (x.has_grad) add_to(x.grad, out);
+  x.has_grad = true;
+}
+
+Tape::~Tape() {
+  while (last_ != nullptr) {
+    Node* node = last_;
+    last_ = node->previous;
+    node->~Node();
+  }
+}
+
+Node& Tape::append(Tensor value) {
+  last_ = new (arena_->allocate<Node>(1).data()) Node{.value = std::move(value), .grad = {}, .previous = last_};
+  return *last_;
+}
+
+Variable Tape::constant(const Tensor& value) { return {*this, append(value)}; }
+
+Variable Tape::parameter(const Tensor& value, std::size_t param) {
+  Node& node = append(value);
+  node.param = static_cast<std::int64_t>(param);
+  node.requires_grad = sink_ != nullptr;
+  return {*this, node};
+}
+
+bool Tape::records(std::initializer_list<Variable> operands) const {
+  return std::any_of(operands.begin(), operands.end(), [](const Variable& x) { return x.requires_grad(); });
+}
+
+void Tape::backward(const Variable& loss) {
+  if (loss.size() != 1) throw InvalidShape("backward: expected a loss of one number, got " + to_string(loss.shape()));
+  Node& root = *loss.node_;
+  if (!root.requires_grad) return;
+  Gradients(*this, root).add(loss, [](const Tensor& out) { fill(out, 1.0); });
+  for (Node* node = last_; node != nullptr; node = node->previous) {
+    if (!node->has_grad || node->backward == nullptr) continue;
+    Gradients gradients(*this, *node);
+    node->backward(node->closure, gradients);
+  }
+}
+
+}  // namespace viva::autograd
