@@ -11,6 +11,8 @@
 #include "viva/base/error.h"
 #include "viva/data/idx.h"
 #include "viva/distributed/trainer.h"
+#include "viva/nn/classifier.h"
+#include "viva/nn/mlp.h"
 
 namespace viva::bench {
 namespace {
@@ -27,17 +29,16 @@ data::Dataset fashion_mnist() {
 
 }  // namespace
 
-MlpTraining::MlpTraining(int steps) : dataset_(fashion_mnist()), model_({784, 256, 128, 10}), steps_(steps) {}
+MlpTraining::MlpTraining(int steps)
+    : dataset_(fashion_mnist()), sizes_{784, 256, 128, 10}, model_(nn::mlp(sizes_)), steps_(steps) {}
 
 double MlpTraining::measure(int threads) {
   const OnCpus pinned(threads);
   const data::DataLoader loader(dataset_, {.batch_size = kBatchSize, .shuffle = true, .seed = 1});
-  const auto compute_grads = [this](const StepContext& context, const data::Batch& batch, std::span<const Param> params,
-                                    GradSink& grads) { return model_.loss_and_grads(context, batch, params, grads); };
   distributed::TrainerOptions options;
   options.executors = threads;
   distributed::Trainer trainer({.num_workers = kWorkers}, model_.initial_params(1), optim::sgd_momentum(0.05, 0.9),
-                               loader, compute_grads, options);
+                               loader, nn::classifier_loss(model_), options);
   trainer.run(kWarmUpSteps);
   const auto begin = std::chrono::steady_clock::now();
   const std::int64_t steps = trainer.run(steps_);
@@ -49,12 +50,11 @@ double MlpTraining::measure(int threads) {
 }
 
 double MlpTraining::flops_per_sample() const {
-  const std::vector<std::int64_t>& sizes = model_.sizes();
   double flops = 0;
-  for (std::size_t layer = 0; layer + 1 < sizes.size(); ++layer) {
+  for (std::size_t layer = 0; layer + 1 < sizes_.size(); ++layer) {
     // The first layer's input needs no gradient.
     const double products = layer == 0 ? 2 : 3;
-    flops += products * 2 * static_cast<double>(sizes[layer] * sizes[layer + 1]);
+    flops += products * 2 * static_cast<double>(sizes_[layer] * sizes_[layer + 1]);
   }
   return flops;
 }

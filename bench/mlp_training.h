@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "viva/data/dataset.h"
-#include "viva/nn/mlp.h"
+#include "viva/nn/model.h"
 
 namespace viva::bench {
 
@@ -24,7 +24,8 @@ class MlpTraining {
   void check(double loss, std::vector<Param> params);
 
   data::Dataset dataset_;
-  nn::Mlp model_;
+  std::vector<std::int64_t> sizes_;
+  nn::Model model_;
   int steps_;
   std::vector<Param> first_result_;
 };

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "viva/data/dataset.h"
-#include "viva/nn/mlp.h"
+#include "viva/nn/model.h"
 
 namespace viva::cli {
 
@@ -16,6 +16,6 @@ struct Evaluation {
 };
 
 // In batches of fixed size, in the dataset's order, by one thread: the same bits everywhere.
-Evaluation evaluate(const nn::Mlp& model, std::span<const Param> params, const data::Dataset& dataset);
+Evaluation evaluate(const nn::Model& model, std::span<const Param> params, const data::Dataset& dataset);
 
 }  // namespace viva::cli

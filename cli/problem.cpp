@@ -1,6 +1,7 @@
 #include "cli/problem.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "viva/base/error.h"
 #include "viva/data/idx.h"
+#include "viva/nn/mlp.h"
 
 namespace viva::cli {
 namespace {
@@ -46,11 +48,12 @@ std::int64_t classes_of(const Recipe& recipe) {
   return largest + 1;
 }
 
-nn::Mlp make_model(const Recipe& recipe, const data::Dataset& dataset, std::int64_t classes) {
-  std::vector<std::int64_t> sizes = {element_count(dataset.spec().input_shape)};
-  sizes.insert(sizes.end(), recipe.model.hidden.begin(), recipe.model.hidden.end());
-  sizes.push_back(classes);
-  return nn::Mlp(std::move(sizes));
+// The widths of a perceptron, from the inputs to the classes.
+std::vector<std::int64_t> widths_of(const Recipe& recipe, const data::Dataset& dataset, std::int64_t classes) {
+  std::vector<std::int64_t> widths = {element_count(dataset.spec().input_shape)};
+  widths.insert(widths.end(), recipe.model.hidden.begin(), recipe.model.hidden.end());
+  widths.push_back(classes);
+  return widths;
 }
 
 data::Dataset load_test_dataset(const DataRecipe& recipe, std::int64_t classes) {
@@ -65,7 +68,7 @@ TrainProblem load_train_problem(const Recipe& recipe) {
   data::Dataset train = data::load_idx_dataset(recipe.data.train_images, recipe.data.train_labels);
   const std::int64_t classes = classes_of(recipe);
   check_labels(recipe.data.train_labels, classes, ", which is outside model.classes");
-  nn::Mlp model = make_model(recipe, train, classes);
+  const std::vector<std::int64_t> widths = widths_of(recipe, train, classes);
   std::optional<data::Dataset> test;
   if (recipe.data.test_images) {
     test = load_test_dataset(recipe.data, classes);
@@ -76,7 +79,7 @@ TrainProblem load_train_problem(const Recipe& recipe) {
                                 recipe.data.train_images, to_string(got)));
     }
   }
-  return {std::move(model), std::move(train), std::move(test)};
+  return {fmt::format("perceptron {}", fmt::join(widths, "-")), nn::mlp(widths), std::move(train), std::move(test)};
 }
 
 TestProblem load_test_problem(const Recipe& recipe) {
@@ -85,11 +88,11 @@ TestProblem load_test_problem(const Recipe& recipe) {
   }
   const std::int64_t classes = classes_of(recipe);
   data::Dataset test = load_test_dataset(recipe.data, classes);
-  nn::Mlp model = make_model(recipe, test, classes);
+  nn::Model model = nn::mlp(widths_of(recipe, test, classes));
   return {std::move(model), std::move(test)};
 }
 
-std::vector<Param> params_of_model(const nn::Mlp& model, std::vector<Param> params, const std::string& path) {
+std::vector<Param> params_of_model(const nn::Model& model, std::vector<Param> params, const std::string& path) {
   const auto reject = [&](const std::string& message) {
     throw IoError(path, -1, "these are not the parameters of the recipe's model: " + message);
   };

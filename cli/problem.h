@@ -4,21 +4,23 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "cli/recipe.h"
 #include "viva/data/dataset.h"
-#include "viva/nn/mlp.h"
+#include "viva/nn/model.h"
 
 namespace viva::cli {
 
 struct TrainProblem {
-  nn::Mlp model;
+  std::string model_name;  // with its sizes, for people
+  nn::Model model;
   data::Dataset train;
   std::optional<data::Dataset> test;
 };
 
 struct TestProblem {
-  nn::Mlp model;
+  nn::Model model;
   data::Dataset test;
 };
 
@@ -31,6 +33,6 @@ TestProblem load_test_problem(const Recipe& recipe);
 
 // Names and shapes must be the model's, in any order; returns them in the model's order. IoError names `path` and the
 // parameter.
-std::vector<Param> params_of_model(const nn::Mlp& model, std::vector<Param> params, const std::string& path);
+std::vector<Param> params_of_model(const nn::Model& model, std::vector<Param> params, const std::string& path);
 
 }  // namespace viva::cli

@@ -1,7 +1,6 @@
 #include "cli/training_run.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <atomic>
@@ -15,6 +14,7 @@
 #include "cli/progress_watch.h"
 #include "viva/base/cpu.h"
 #include "viva/base/error.h"
+#include "viva/nn/classifier.h"
 
 namespace viva::cli {
 namespace {
@@ -31,11 +31,6 @@ std::string_view in_words(GradAggregation aggregation) {
       return "gradients averaged over samples";
   }
   throw Error("an aggregation outside the enumeration");
-}
-
-distributed::ComputeGrads compute_grads_of(const nn::Mlp& model) {
-  return [&model](const StepContext& context, const data::Batch& batch, std::span<const Param> params,
-                  GradSink& grads) { return model.loss_and_grads(context, batch, params, grads); };
 }
 
 }  // namespace
@@ -72,13 +67,12 @@ std::int64_t TrainingRun::planned_steps() const {
 
 void TrainingRun::print_plan() const {
   std::int64_t elements = 0;
-  for (const Param& param : problem_.model.initial_params(0)) elements += param.value.size();
+  for (const nn::ParamSpec& spec : problem_.model.specs()) elements += element_count(spec.shape);
   print_message(fmt::format("data: {} training samples of shape {}, {} test samples", problem_.train.size(),
                             to_string(problem_.train.spec().input_shape),
                             problem_.test ? problem_.test->size() : std::int64_t{0}));
-  print_message(fmt::format("model: perceptron {}, {} parameters; optimizer {}, lr {}",
-                            fmt::join(problem_.model.sizes(), "-"), elements, name_of(recipe_.optimizer.kind()),
-                            recipe_.optimizer.settings().lr));
+  print_message(fmt::format("model: {}, {} parameters; optimizer {}, lr {}", problem_.model_name, elements,
+                            name_of(recipe_.optimizer.kind()), recipe_.optimizer.settings().lr));
   print_message(fmt::format("plan: {} workers, batches of {}, {} batches a step, {}; {} steps", config_.num_workers,
                             recipe_.train.batch_size, config_.batches_per_step, in_words(config_.aggregation),
                             planned_steps()));
@@ -98,7 +92,7 @@ TrainingOutcome TrainingRun::run_threads(const std::vector<Param>& params, Audie
   options.log = [](LogLevel level, std::string_view message) {
     print_message(fmt::format("{}{}", level == LogLevel::kWarning ? "warning: " : "", message));
   };
-  distributed::Trainer trainer(config_, params, recipe_.optimizer, loader_, compute_grads_of(problem_.model),
+  distributed::Trainer trainer(config_, params, recipe_.optimizer, loader_, nn::classifier_loss(problem_.model),
                                std::move(options));
   const double seconds = timed(
       audience, [&] { return trainer.progress(); }, [&] { trainer.run(num_steps_); });
@@ -110,9 +104,10 @@ TrainingOutcome TrainingRun::run_reference(const std::vector<Param>& params, Aud
   std::atomic<std::int64_t> batches = 0;
   std::atomic<std::int64_t> samples = 0;
   std::atomic<double> loss = 0;
+  const auto compute_grads = nn::classifier_loss(problem_.model);
   const auto counting = [&](const StepContext& context, const data::Batch& batch, std::span<const Param> current,
                             GradSink& grads) {
-    loss = problem_.model.loss_and_grads(context, batch, current, grads);
+    loss = compute_grads(context, batch, current, grads);
     ++batches;
     samples += batch.size();
     return loss.load();

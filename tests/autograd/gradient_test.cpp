@@ -58,8 +58,9 @@ TEST(Gradient, FunctionsOfEachElement) {
 }
 
 TEST(Gradient, ArithmeticWithBroadcasting) {
-  const std::vector<std::pair<Shape, Shape>> shapes{{{3, 4}, {3, 4}}, {{3, 4}, {4}},    {{3, 1}, {1, 4}}, {{}, {2, 3}},
-                                                    {{2, 3}, {}},     {{2, 0}, {1, 1}}, {{1}, {1}},       {{2, 3, 4}, {3, 1}}};
+  const std::vector<std::pair<Shape, Shape>> shapes{{{3, 4}, {3, 4}}, {{3, 4}, {4}},      {{3, 1}, {1, 4}},
+                                                    {{}, {2, 3}},     {{2, 3}, {}},       {{2, 0}, {1, 1}},
+                                                    {{1}, {1}},       {{2, 3, 4}, {3, 1}}};
   for (const auto& [a, b] : shapes) {
     const std::vector<Tensor> inputs{random_tensor(a, 1), random_tensor(b, 2, 0.5, 2)};
     const std::string what = to_string(a) + " and " + to_string(b);
@@ -130,7 +131,8 @@ TEST(Gradient, MatrixProducts) {
   };
   for (const bool ta : {false, true}) {
     for (const bool tb : {false, true}) {
-      for (const Case& c : std::vector<Case>{{{}, {}}, {{2}, {2}}, {{2, 3}, {2, 3}}, {{2}, {}}, {{1}, {1}}, {{0}, {}}}) {
+      for (const Case& c :
+           std::vector<Case>{{{}, {}}, {{2}, {2}}, {{2, 3}, {2, 3}}, {{2}, {}}, {{1}, {1}}, {{0}, {}}}) {
         for (const auto& [m, k, n] : std::vector<std::array<std::int64_t, 3>>{{3, 4, 5}, {1, 1, 1}, {2, 5, 1}}) {
           Shape a = c.a, b = c.b;
           a.push_back(ta ? k : m);
@@ -138,9 +140,7 @@ TEST(Gradient, MatrixProducts) {
           b.push_back(tb ? n : k);
           b.push_back(tb ? k : n);
           expect_gradient(
-              [&](Tape&, Inputs in) {
-                return matmul(in[0], in[1], {.transpose_a = ta, .transpose_b = tb});
-              },
+              [&](Tape&, Inputs in) { return matmul(in[0], in[1], {.transpose_a = ta, .transpose_b = tb}); },
               {random_tensor(a, 8), random_tensor(b, 9)}, to_string(a) + " · " + to_string(b));
         }
       }
@@ -170,8 +170,7 @@ TEST(Gradient, SoftmaxAndLosses) {
     expect_gradient([&](Tape&, Inputs in) { return huber(in[0], others, 0.7) * 3.0; }, inputs);
   }
   const Tensor labels = Tensor::from_values<std::int32_t>({1, 0, 4, 2});
-  for (const CrossEntropyOptions& options :
-       std::vector<CrossEntropyOptions>{{}, {0.1, {}}, {0, 4}, {0.2, 0}}) {
+  for (const CrossEntropyOptions& options : std::vector<CrossEntropyOptions>{{}, {0.1, {}}, {0, 4}, {0.2, 0}}) {
     expect_gradient([&](Tape&, Inputs in) { return cross_entropy(in[0], labels, options) * 2.0; },
                     {random_tensor({4, 5}, 16)});
   }
@@ -179,8 +178,8 @@ TEST(Gradient, SoftmaxAndLosses) {
 
 TEST(GradientCheck, FindsAWrongGradient) {
   // x·x whose gradient takes one factor for a constant.
-  const GradientCheck check =
-      check_gradient([](Tape& tape, Inputs in) { return in[0] * tape.constant(in[0].value()); }, {random_tensor({3}, 1)});
+  const GradientCheck check = check_gradient([](Tape& tape, Inputs in) { return in[0] * tape.constant(in[0].value()); },
+                                             {random_tensor({3}, 1)});
   EXPECT_GT(check.largest_error, 0.1);
 }
 

@@ -4,12 +4,15 @@
 
 #include <vector>
 
+#include "viva/nn/classifier.h"
+#include "viva/nn/mlp.h"
+
 namespace viva::cli {
 namespace {
 
 TEST(Evaluate, EverySampleCountsTheSame) {
   // One full batch of evaluation and a short one, whose samples are harder.
-  const nn::Mlp model({2, 3, 2});
+  const nn::Model model = nn::mlp({2, 3, 2});
   const std::vector<Param> params = model.initial_params(5);
   constexpr std::int64_t kSamples = 300;
   std::vector<float> inputs;
@@ -28,7 +31,7 @@ TEST(Evaluate, EverySampleCountsTheSame) {
   for (std::int64_t i = 0; i < kSamples; ++i) {
     const data::Sample sample = dataset.get(i);
     arena.reset();
-    const auto one = model.evaluate({sample.input.reshape({1, 2}), sample.target.reshape({1})}, params, arena);
+    const auto one = nn::judge(model, params, {sample.input.reshape({1, 2}), sample.target.reshape({1})}, arena);
     loss += one.loss;
     correct += one.correct;
   }

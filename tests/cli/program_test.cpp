@@ -11,6 +11,7 @@
 #include "viva/data/idx.h"
 #include "viva/distributed/train.h"
 #include "viva/io/digest.h"
+#include "viva/nn/classifier.h"
 #include "viva/nn/mlp.h"
 
 namespace viva::cli {
@@ -109,16 +110,13 @@ TEST(Program, EveryExecutorGivesTheSameDigest) {
 
 TEST(Program, TrainsAsTheReferenceDoesWithTheRecipesSettings) {
   const TinyProblem problem;
-  const nn::Mlp model({4, 5, 3});
+  const nn::Model model = nn::mlp({4, 5, 3});
   const auto result = distributed::train_synchronous(
       {.num_workers = 2, .batches_per_step = 3, .aggregation = distributed::GradAggregation::kAverage, .epochs = 2},
       model.initial_params(7), optim::adamw(0.25, 0.5),
       data::DataLoader(data::load_idx_dataset(problem.file("train_images"), problem.file("train_labels")),
                        {.batch_size = 3, .shuffle = true, .drop_last = true, .seed = 7}),
-      [&](const StepContext& context, const data::Batch& batch, std::span<const Param> params, GradSink& grads) {
-        return model.loss_and_grads(context, batch, params, grads);
-      },
-      -1);
+      nn::classifier_loss(model), -1);
   std::string recipe = problem.read("r.toml");
   recipe.erase(recipe.find("[optimizer]"));
   problem.write("other.toml", recipe +

@@ -9,6 +9,7 @@
 #include "tests/distributed/regression.h"
 #include "viva/base/cpu.h"
 #include "viva/distributed/trainer.h"
+#include "viva/nn/classifier.h"
 #include "viva/nn/mlp.h"
 #include "viva/tensor/float_control.h"
 #include "viva/tensor/openmp_threads.h"
@@ -18,13 +19,12 @@ namespace {
 
 // A dataset like Fashion-MNIST's in all but content: uint8 images, int32 labels, a short last batch.
 struct Training {
-  nn::Mlp mlp{{784, 256, 128, 10}};
+  nn::Model model = nn::mlp({784, 256, 128, 10});
   data::Dataset dataset = make_dataset(500);
   data::DataLoader loader{dataset, {.batch_size = 64, .shuffle = true, .seed = 4}};
   TrainConfig config{.num_workers = 5, .batches_per_step = 7};
   optim::Optimizer optimizer = optim::sgd_momentum(0.05);
-  ComputeGrads compute = [this](const StepContext& context, const data::Batch& batch, std::span<const Param> params,
-                                GradSink& sink) { return mlp.loss_and_grads(context, batch, params, sink); };
+  ComputeGrads compute = nn::classifier_loss(model);
 
   static data::Dataset make_dataset(std::int64_t samples) {
     const RandomStream random(1, RandomPurpose::kInitialize, 0);
@@ -35,10 +35,10 @@ struct Training {
     return data::Dataset::from_tensors(images, labels, {1.0 / 255.0, 0});
   }
   TrainResult reference(std::int64_t steps) const {
-    return train_synchronous(config, mlp.initial_params(1), optimizer, loader, compute, steps);
+    return train_synchronous(config, model.initial_params(1), optimizer, loader, compute, steps);
   }
   TrainResult trained(std::int64_t executors, std::int64_t steps) const {
-    Trainer trainer(config, mlp.initial_params(1), optimizer, loader, compute, {.executors = executors});
+    Trainer trainer(config, model.initial_params(1), optimizer, loader, compute, {.executors = executors});
     trainer.run(steps);
     return trainer.result();
   }
@@ -90,7 +90,7 @@ std::int64_t resident_kilobytes() {
 // Counted in allocations by viva's own code; oneDNN's, some a primitive, are counted apart and constant.
 TEST(Perceptron, ASteadyStepAllocatesNothing) {
   Training setup;
-  Trainer trainer(setup.config, setup.mlp.initial_params(1), setup.optimizer, setup.loader, setup.compute,
+  Trainer trainer(setup.config, setup.model.initial_params(1), setup.optimizer, setup.loader, setup.compute,
                   {.executors = 2});
   trainer.run(20);
   std::int64_t onednn = -1;
@@ -112,8 +112,9 @@ TEST(Perceptron, ResidentMemoryIsFlat) {
   GTEST_SKIP() << "a sanitizer's own memory grows";
 #endif
   Training setup;
-  setup.mlp = nn::Mlp({784, 16, 10});
-  Trainer trainer(setup.config, setup.mlp.initial_params(1), setup.optimizer, setup.loader, setup.compute,
+  setup.model = nn::mlp({784, 16, 10});
+  setup.compute = nn::classifier_loss(setup.model);
+  Trainer trainer(setup.config, setup.model.initial_params(1), setup.optimizer, setup.loader, setup.compute,
                   {.executors = 2});
   trainer.run(200);
   const std::int64_t before = resident_kilobytes();
@@ -126,10 +127,10 @@ TEST(Perceptron, ResidentMemoryIsFlat) {
 TEST(Perceptron, AnExecutorCostsItsPartialsAndActivationsOnly) {
   Training setup;
   setup.config = {.num_workers = 8, .batches_per_step = 16};
-  const std::int64_t flat = optim::Layout(setup.mlp.initial_params(1)).size() * 4;
+  const std::int64_t flat = optim::Layout(setup.model.initial_params(1)).size() * 4;
   const auto bytes_for = [&](std::int64_t executors) {
     const auto before = test::allocations();
-    Trainer trainer(setup.config, setup.mlp.initial_params(1), setup.optimizer, setup.loader, setup.compute,
+    Trainer trainer(setup.config, setup.model.initial_params(1), setup.optimizer, setup.loader, setup.compute,
                     {.executors = executors});
     trainer.run(2);
     return test::allocations().live_viva_bytes - before.live_viva_bytes;

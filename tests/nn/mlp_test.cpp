@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "viva/nn/classifier.h"
 #include "viva/tensor/random.h"
 
 namespace viva::nn {
@@ -29,13 +30,13 @@ struct Gradients {
   std::vector<Tensor> grads;
 };
 
-Gradients gradients(const Mlp& mlp, const data::Batch& batch, std::span<const Param> params) {
+Gradients gradients(const Model& model, const data::Batch& batch, std::span<const Param> params) {
   const optim::Layout layout(params);
   const Tensor buffer = layout.make_buffer();
   GradSink sink(layout, buffer);
   Arena arena;
   const StepContext context{.arena = arena};
-  Gradients result{mlp.loss_and_grads(context, batch, params, sink), {}};
+  Gradients result{classifier_loss(model)(context, batch, params, sink), {}};
   for (std::size_t i = 0; i < params.size(); ++i) {
     EXPECT_TRUE(sink.given(i));
     result.grads.push_back(layout.view(buffer, i));
@@ -46,19 +47,19 @@ Gradients gradients(const Mlp& mlp, const data::Batch& batch, std::span<const Pa
 TEST(Mlp, TheGradientIsThatOfFiniteDifferences) {
   for (const auto& sizes : std::vector<std::vector<std::int64_t>>{{6, 5, 4, 3}, {4, 3}, {1, 1, 1}, {3, 17, 2}}) {
     for (const std::int64_t n : {1, 2, 7}) {
-      const Mlp mlp(sizes);
-      const auto params = mlp.initial_params(3, Dtype::kFloat64);
+      const Model model = mlp(sizes);
+      const auto params = model.initial_params(3, Dtype::kFloat64);
       const auto batch = random_batch<double>(n, {sizes.front()}, sizes.back(), 5);
-      const auto exact = gradients(mlp, batch, params);
+      const auto exact = gradients(model, batch, params);
       for (std::size_t p = 0; p < params.size(); ++p) {
         const auto values = params[p].value.mutable_values<double>();
         for (std::size_t i = 0; i < values.size(); ++i) {
           constexpr double kStep = 1e-6;
           const double value = values[i];
           values[i] = value + kStep;
-          const double above = gradients(mlp, batch, params).loss;
+          const double above = gradients(model, batch, params).loss;
           values[i] = value - kStep;
-          const double below = gradients(mlp, batch, params).loss;
+          const double below = gradients(model, batch, params).loss;
           values[i] = value;
           EXPECT_NEAR(exact.grads[p].values<double>()[i], (above - below) / (2 * kStep), 1e-8) << params[p].name;
         }
@@ -69,8 +70,8 @@ TEST(Mlp, TheGradientIsThatOfFiniteDifferences) {
 
 // One hidden unit, by hand: x = 2, w = 0.5, b = 1 → h = 2; logits (h, -h + 1).
 TEST(Mlp, ValuesByHand) {
-  const Mlp mlp({1, 1, 2});
-  std::vector<Param> params = mlp.initial_params(0, Dtype::kFloat64);
+  const Model model = mlp({1, 1, 2});
+  std::vector<Param> params = model.initial_params(0, Dtype::kFloat64);
   params[0].value.mutable_values<double>()[0] = 0.5;
   params[1].value.mutable_values<double>()[0] = 1;
   params[2].value.mutable_values<double>()[0] = 1;
@@ -79,28 +80,28 @@ TEST(Mlp, ValuesByHand) {
   params[3].value.mutable_values<double>()[1] = 1;
   const data::Batch batch{Tensor::from_values<double>({2}, {1, 1}), Tensor::from_values<std::int32_t>({1})};
   const double p1 = std::exp(-1) / (std::exp(2) + std::exp(-1));
-  const auto result = gradients(mlp, batch, params);
+  const auto result = gradients(model, batch, params);
   EXPECT_NEAR(result.loss, -std::log(p1), 1e-12);
   EXPECT_NEAR(result.grads[3].values<double>()[1], p1 - 1, 1e-12);
   EXPECT_NEAR(result.grads[2].values<double>()[0], 2 * (1 - p1), 1e-12);
   EXPECT_NEAR(result.grads[0].values<double>()[0], 2 * ((1 - p1) * 1 + (p1 - 1) * -1), 1e-12);
   Arena arena;
-  const auto evaluation = mlp.evaluate(batch, params, arena);
+  const auto evaluation = judge(model, params, batch, arena);
   EXPECT_NEAR(evaluation.loss, result.loss, 1e-12);
   EXPECT_EQ(evaluation.correct, 0);
 }
 
 // float32 runs other kernels than float64: they agree, tails of batches and layers included.
 TEST(Mlp, Float32AgreesWithFloat64) {
-  const Mlp mlp({784, 256, 128, 10});
-  const auto params = mlp.initial_params(1);
+  const Model model = mlp({784, 256, 128, 10});
+  const auto params = model.initial_params(1);
   std::vector<Param> wide;
   for (const Param& p : params) wide.push_back({p.name, p.value.to(Dtype::kFloat64)});
   for (const std::int64_t n : {1, 5, 32, 64}) {
     auto batch = random_batch<float>(n, {28, 28}, 10, 7);
-    const auto narrow = gradients(mlp, batch, params);
+    const auto narrow = gradients(model, batch, params);
     batch.inputs = batch.inputs.to(Dtype::kFloat64);
-    const auto exact = gradients(mlp, batch, wide);
+    const auto exact = gradients(model, batch, wide);
     EXPECT_NEAR(narrow.loss, exact.loss, 1e-5);
     for (std::size_t p = 0; p < params.size(); ++p) {
       const auto a = narrow.grads[p].values<float>();
@@ -111,8 +112,8 @@ TEST(Mlp, Float32AgreesWithFloat64) {
 }
 
 TEST(Mlp, InitialParametersAreAFunctionOfTheSeedWithinTheirBound) {
-  const Mlp mlp({100, 20, 3});
-  const auto a = mlp.initial_params(1), b = mlp.initial_params(1), c = mlp.initial_params(2);
+  const Model model = mlp({100, 20, 3});
+  const auto a = model.initial_params(1), b = model.initial_params(1), c = model.initial_params(2);
   ASSERT_EQ(a.size(), 4U);
   EXPECT_EQ(a[0].name, "layers.0.weight");
   EXPECT_EQ(a[3].name, "layers.1.bias");
@@ -128,20 +129,20 @@ TEST(Mlp, InitialParametersAreAFunctionOfTheSeedWithinTheirBound) {
 }
 
 TEST(Mlp, WhatDoesNotFitIsNamed) {
-  EXPECT_THROW(Mlp({784}), InvalidShape);
-  EXPECT_THROW(Mlp({784, 0, 10}), InvalidShape);
-  const Mlp mlp({4, 3});
-  auto params = mlp.initial_params(1);
+  EXPECT_THROW(mlp({784}), InvalidShape);
+  EXPECT_THROW(mlp({784, 0, 10}), InvalidShape);
+  const Model model = mlp({4, 3});
+  auto params = model.initial_params(1);
   const auto batch = random_batch<float>(2, {4}, 3, 1);
-  EXPECT_THROW(gradients(mlp, random_batch<float>(2, {5}, 3, 1), params), ShapeMismatch);
-  EXPECT_THROW(gradients(mlp, random_batch<double>(2, {4}, 3, 1), params), DtypeError);
-  EXPECT_THROW(gradients(mlp, batch, std::span(params).first(1)), DimensionError);
+  EXPECT_THROW(gradients(model, random_batch<float>(2, {5}, 3, 1), params), ShapeMismatch);
+  EXPECT_THROW(gradients(model, random_batch<double>(2, {4}, 3, 1), params), DtypeError);
+  EXPECT_THROW(gradients(model, batch, std::span(params).first(1)), DimensionError);
   batch.targets.mutable_values<std::int32_t>()[1] = 3;
-  EXPECT_THROW(gradients(mlp, batch, params), IndexOutOfBounds);
+  EXPECT_THROW(gradients(model, batch, params), IndexOutOfBounds);
   batch.targets.mutable_values<std::int32_t>()[1] = -1;
-  EXPECT_THROW(gradients(mlp, batch, params), IndexOutOfBounds);
+  EXPECT_THROW(gradients(model, batch, params), IndexOutOfBounds);
   params[0].value = Tensor::zeros({4, 3});
-  EXPECT_THROW(gradients(mlp, random_batch<float>(2, {4}, 3, 1), params), ShapeMismatch);
+  EXPECT_THROW(gradients(model, random_batch<float>(2, {4}, 3, 1), params), ShapeMismatch);
 }
 
 }  // namespace

@@ -63,8 +63,7 @@ GradientCheck check_gradient(const Function& f, const std::vector<Tensor>& input
       const double below = value_at(f, moved);
       values[j] = here;
       const double difference = (above - below) / (2 * epsilon), computed = gradient.values<double>()[j];
-      const double error =
-          std::abs(computed - difference) / std::max({1.0, std::abs(computed), std::abs(difference)});
+      const double error = std::abs(computed - difference) / std::max({1.0, std::abs(computed), std::abs(difference)});
       if (!(error <= result.largest_error)) result = {error, i, static_cast<std::int64_t>(j)};
     }
   }

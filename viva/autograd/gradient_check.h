@@ -15,9 +15,9 @@ struct GradientCheck {
   std::int64_t element = 0;
 };
 
-// `f` computes a value of any shape from Variables for `inputs`, which are float64 (DtypeError). The gradient of a fixed
-// weighted sum of its elements is compared with central differences of step `epsilon` in every element of every input.
-// An f that is not smooth near the inputs gives large errors.
+// `f` computes a value of any shape from Variables for `inputs`, which are float64 (DtypeError). The gradient of a
+// fixed weighted sum of its elements is compared with central differences of step `epsilon` in every element of every
+// input. An f that is not smooth near the inputs gives large errors.
 GradientCheck check_gradient(const std::function<Variable(Tape&, std::span<const Variable>)>& f,
                              const std::vector<Tensor>& inputs, double epsilon = 1e-5);
 

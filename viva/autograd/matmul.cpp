@@ -81,10 +81,9 @@ Variable matmul(const Variable& a, const Variable& b, MatmulFlags flags) {
       visit_floating(da.dtype(), "matmul", [&](auto type) {
         using T = decltype(type);
         for (std::int64_t i = 0; i < forward.batch; ++i) {
-          matmul<T>(shape_of(f.k, f.n, f.m, tb, true),
-                    b.value().values<T>().data() + (forward.shared_b ? 0 : i * f.k * f.n),
-                    dy.values<T>().data() + i * f.m * f.n, nullptr,
-                    da.mutable_values<T>().data() + i * f.m * f.k, arena);
+          matmul<T>(
+              shape_of(f.k, f.n, f.m, tb, true), b.value().values<T>().data() + (forward.shared_b ? 0 : i * f.k * f.n),
+              dy.values<T>().data() + i * f.m * f.n, nullptr, da.mutable_values<T>().data() + i * f.m * f.k, arena);
         }
       });
     });
@@ -99,8 +98,8 @@ Variable matmul(const Variable& a, const Variable& b, MatmulFlags flags) {
         T* const own = several ? arena.allocate<T>(size).data() : sum;
         if (forward.batch == 0) std::fill(sum, sum + db.size(), T{0});
         for (std::int64_t i = 0; i < forward.batch; ++i) {
-          const T *const left = a.value().values<T>().data() + i * f.m * f.k,
-                         *const right = dy.values<T>().data() + i * f.m * f.n;
+          const T *const left = a.value().values<T>().data() + i * f.m * f.k, *const right =
+                                                                                  dy.values<T>().data() + i * f.m * f.n;
           T* const out = several ? own : sum + i * f.k * f.n;
           matmul<T>(shape, tb ? right : left, tb ? left : right, nullptr, out, arena);
           if (!several) continue;
@@ -111,8 +110,7 @@ Variable matmul(const Variable& a, const Variable& b, MatmulFlags flags) {
   });
 }
 
-Variable linear(const Variable& x, const Variable& weight, const std::optional<Variable>& bias,
-                Activation activation) {
+Variable linear(const Variable& x, const Variable& weight, const std::optional<Variable>& bias, Activation activation) {
   if (weight.rank() != 2) throw ShapeMismatch("linear: weight (out, in)", {-1, -1}, weight.shape());
   const std::int64_t out_size = weight.shape()[0], in_size = weight.shape()[1];
   if (x.rank() == 0 || x.shape().back() != in_size) {
@@ -154,9 +152,8 @@ Variable linear(const Variable& x, const Variable& weight, const std::optional<V
                   out.mutable_values<T>().data(), arena);
       });
       if (shape.bias) {
-        gradients.add(offset, [&](const Tensor& out) {
-          column_sums<T>(out.mutable_values<T>().data(), dy, shape.m, shape.n);
-        });
+        gradients.add(offset,
+                      [&](const Tensor& out) { column_sums<T>(out.mutable_values<T>().data(), dy, shape.m, shape.n); });
       }
       gradients.add(x, [&](const Tensor& out) {
         matmul<T>(shape_of(shape.m, shape.n, shape.k, false, false), dy, weight.value().values<T>().data(), nullptr,

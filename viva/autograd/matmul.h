@@ -8,8 +8,8 @@
 
 namespace viva::autograd {
 
-// (…, m, k) · (…, k, n) → (…, m, n), with flags that read a matrix as its transpose. The leading axes of both are equal,
-// or b has none: then one matrix serves all. ShapeMismatch, DtypeError.
+// (…, m, k) · (…, k, n) → (…, m, n), with flags that read a matrix as its transpose. The leading axes of both are
+// equal, or b has none: then one matrix serves all. ShapeMismatch, DtypeError.
 Variable matmul(const Variable& a, const Variable& b, MatmulFlags flags = {});
 
 enum class Activation { kNone, kRelu };

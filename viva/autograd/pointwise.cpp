@@ -19,7 +19,8 @@ Variable apply(Unary operation, const Variable& x, double parameter = 0) {
   const Variable slope = tape.constant(tape.allocate(x.shape(), x.dtype()));
   unary(operation, parameter, x.value(), y, &slope.value());
   return tape.record(y, {x}, [x, slope](Gradients& gradients) {
-    gradients.add_last(x, [&](const Tensor& out) { binary(Binary::kMultiply, gradients.output(), slope.value(), out); });
+    gradients.add_last(x,
+                       [&](const Tensor& out) { binary(Binary::kMultiply, gradients.output(), slope.value(), out); });
   });
 }
 

@@ -162,9 +162,8 @@ void binary_impl(Binary operation, const T* a, const T* b, T* out, size_t count)
 template <typename T>
 void affine_impl(const T* x, T factor, T offset, T* out, size_t count) {
   const V<T> f = hn::Set(Tag<T>(), factor), o = hn::Set(Tag<T>(), offset);
-  for_vectors<T>(count, [&](size_t i, size_t n) HWY_ATTR {
-    store<T>(hn::Add(hn::Mul(f, load(x + i, n)), o), out + i, n);
-  });
+  for_vectors<T>(count,
+                 [&](size_t i, size_t n) HWY_ATTR { store<T>(hn::Add(hn::Mul(f, load(x + i, n)), o), out + i, n); });
 }
 
 void unary_f32(Unary operation, float p, const float* x, float* out, float* slope, size_t n) {
@@ -209,7 +208,7 @@ void unary(Unary operation, double parameter, const Tensor& x, const Tensor& out
   visit_floating(x.dtype(), "a function of each element", [&](auto type) {
     using T = decltype(type);
     T* const slopes = slope == nullptr ? nullptr : slope->mutable_values<T>().data();
-    const T *const from = x.values<T>().data();
+    const T* const from = x.values<T>().data();
     T* const to = out.mutable_values<T>().data();
     if constexpr (std::is_same_v<T, float>) {
       HWY_DYNAMIC_DISPATCH(unary_f32)(operation, static_cast<T>(parameter), from, to, slopes, count_of(x));

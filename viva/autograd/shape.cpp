@@ -99,8 +99,8 @@ Variable transpose(const Variable& x, const Shape& axes) {
     permutation = sorted[i] == static_cast<std::int64_t>(i);
   }
   if (!permutation) {
-    throw InvalidShape(fmt::format("transpose: expected a permutation of the {} axes, got {}", x.rank(),
-                                   to_string(axes)));
+    throw InvalidShape(
+        fmt::format("transpose: expected a permutation of the {} axes, got {}", x.rank(), to_string(axes)));
   }
   Tape& tape = x.tape();
   Shape shape(axes.size(), 0);
@@ -110,8 +110,7 @@ Variable transpose(const Variable& x, const Shape& axes) {
   std::copy(axes.begin(), axes.end(), kept.begin());
   gather(y, x.value(), permuted(x.shape(), kept.data()));
   return tape.record(y, {x}, [x, kept = kept.data()](Gradients& gradients) {
-    gradients.add(x,
-                  [&](const Tensor& out) { scatter(out, permuted(out.shape(), kept), gradients.output()); });
+    gradients.add(x, [&](const Tensor& out) { scatter(out, permuted(out.shape(), kept), gradients.output()); });
   });
 }
 

@@ -169,10 +169,10 @@ Variable cross_entropy(const Variable& logits, const Tensor& targets, const Cros
   const Variable slopes = tape.constant(records ? tape.allocate(logits.shape(), logits.dtype()) : Tensor());
   visit_floating(logits.dtype(), "cross_entropy", [&](auto type) {
     using T = decltype(type);
-    const double sum = softmax_cross_entropy<T>(
-        logits.value().values<T>().data(), labels, rows.width,
-        records ? slopes.value().mutable_values<T>().data() : nullptr, static_cast<T>(1 / static_cast<double>(counted)),
-        tape.arena(), options);
+    const double sum =
+        softmax_cross_entropy<T>(logits.value().values<T>().data(), labels, rows.width,
+                                 records ? slopes.value().mutable_values<T>().data() : nullptr,
+                                 static_cast<T>(1 / static_cast<double>(counted)), tape.arena(), options);
     loss.mutable_values<T>()[0] = static_cast<T>(sum / static_cast<double>(counted));
   });
   return tape.record(loss, {logits}, [logits, slopes](Gradients& gradients) {

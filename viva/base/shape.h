@@ -71,9 +71,7 @@ class Shape {
     pop_back();
   }
 
-  friend bool operator==(const Shape& a, const Shape& b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end());
-  }
+  friend bool operator==(const Shape& a, const Shape& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
 
  private:
   static constexpr std::size_t kFew = 6;

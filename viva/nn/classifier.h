@@ -1,0 +1,29 @@
+// What a classifier learns from and is judged by.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "viva/autograd/softmax.h"
+#include "viva/autograd/value_and_grad.h"
+#include "viva/nn/model.h"
+
+namespace viva::nn {
+
+// A ComputeGrads callback: the mean cross-entropy between the model's logits (…, classes) and the batch's classes (…).
+inline auto classifier_loss(Model model, CrossEntropyOptions options = {}) {
+  return autograd::value_and_grad([model = std::move(model), options](const data::Batch& batch, const Params& params) {
+    return autograd::cross_entropy(model(params, batch.inputs), batch.targets, options);
+  });
+}
+
+struct Judgement {
+  double loss = 0;  // the mean cross-entropy over the targets
+  std::int64_t correct = 0;
+  std::int64_t targets = 0;
+};
+
+// The model in evaluation mode on one batch, in memory of `arena`, which is left as it is afterwards.
+Judgement judge(const Model& model, std::span<const Param> params, const data::Batch& batch, Arena& arena);
+
+}  // namespace viva::nn

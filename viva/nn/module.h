@@ -1,0 +1,59 @@
+// Module: a part of a model, which declares its parameters once and then computes with them, whoever holds their
+// values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "viva/autograd/params.h"
+#include "viva/nn/initializer.h"
+
+namespace viva::nn {
+
+using autograd::Params;
+using autograd::Variable;
+
+class Module;
+
+// A parameter as a model declares it; its place in the model's list is its number in Params.
+struct ParamSpec {
+  std::string name;
+  Shape shape;
+  Initializer initializer;
+};
+
+// Collects what the modules of one model declare.
+class Declarations {
+ public:
+  // The parameter's number. Its name is `name` behind those of the modules around it: "blocks.0.attention.weight".
+  std::size_t parameter(std::string_view name, Shape shape, const Initializer& initializer);
+  // Declares what `module` holds.
+  void child(std::string_view name, Module& module);
+  // A number of its own for a module that draws random numbers.
+  std::uint32_t random_source() { return random_sources_++; }
+  // The name of the module that is declaring.
+  const std::string& path() const { return path_; }
+
+  std::vector<ParamSpec> take() { return std::move(specs_); }
+
+ private:
+  std::string path_;
+  std::vector<ParamSpec> specs_;
+  std::uint32_t random_sources_ = 0;
+};
+
+// Immutable once it has been declared: forward() may run on many threads at once. Whether it trains or evaluates is
+// params.training(), a property of the step.
+class Module {
+ public:
+  virtual ~Module() = default;
+  // Called once, by the model that the module becomes a part of.
+  virtual void declare(Declarations& declarations) = 0;
+  virtual Variable forward(const Params& params, const Variable& x) const = 0;
+  // Takes over a ReLU that follows, where that saves a pass; false where it can't.
+  virtual bool absorb_relu() { return false; }
+};
+
+}  // namespace viva::nn
