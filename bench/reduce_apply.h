@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-
 #include <vector>
 
 #include "viva/comm/canonical_tree.h"

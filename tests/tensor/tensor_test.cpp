@@ -50,6 +50,8 @@ TEST(ElementCount, AZeroAxisHidesNoOverflow) {
 TEST(Tensor, RefusesMoreBytesThanCanBeCounted) {
   EXPECT_THROW(Tensor::zeros({kHuge}, Dtype::kFloat64), InvalidShape) << "2^62 times 8 wraps to 0";
   EXPECT_THROW(Tensor::zeros({kHuge}, Dtype::kFloat32), InvalidShape);
+  Arena arena;
+  EXPECT_THROW(Tensor::in(arena, {kHuge}, Dtype::kFloat64), InvalidShape);
 }
 
 TEST(Tensor, BeginsWithoutElements) {

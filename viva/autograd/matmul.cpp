@@ -1,29 +1,38 @@
 #include "viva/autograd/matmul.h"
 
+#include <string>
+
+#include "viva/autograd/pointwise_kernels.h"
 #include "viva/tensor/elementwise.h"
 #include "viva/tensor/reduce.h"
 
 namespace viva::autograd {
 namespace {
 
-// A batch of products of row-major matrices, one beside the other.
-struct Product {
-  std::int64_t batch = 1;
-  bool shared_b = false;  // one b for all of the batch
-  MatmulShape shape;
+// An operand of a batch of products: matrices one after the other, or one that serves all.
+struct Operand {
+  const Tensor& matrices;
+  bool shared = false;
 };
 
-void multiply(const Product& product, const Tensor& a, const Tensor& b, const Tensor& out, Arena& arena) {
-  const MatmulShape& s = product.shape;
-  visit_floating(a.dtype(), "matmul", [&](auto type) {
+// out[i] = left[i] · right[i].
+void multiply(const MatmulShape& s, std::int64_t batch, Operand left, Operand right, const Tensor& out, Arena& arena) {
+  visit_floating(out.dtype(), "matmul", [&](auto type) {
     using T = decltype(type);
-    const T *const left = a.values<T>().data(), *const right = b.values<T>().data();
+    const T *const a = left.matrices.values<T>().data(), *const b = right.matrices.values<T>().data();
     T* const result = out.mutable_values<T>().data();
-    for (std::int64_t i = 0; i < product.batch; ++i) {
-      matmul<T>(s, left + i * s.m * s.k, right + (product.shared_b ? 0 : i * s.k * s.n), nullptr,
+    for (std::int64_t i = 0; i < batch; ++i) {
+      matmul<T>(s, a + (left.shared ? 0 : i * s.m * s.k), b + (right.shared ? 0 : i * s.k * s.n), nullptr,
                 result + i * s.m * s.n, arena);
     }
   });
+}
+
+// sum = the matrices of `parts` added up, in their order.
+void sum_of_matrices(const Tensor& parts, const Tensor& sum) {
+  if (parts.length() == 0) return fill(sum, 0);
+  copy(parts.row(0), sum);
+  for (std::int64_t i = 1; i < parts.length(); ++i) add_to(sum, parts.row(i));
 }
 
 MatmulShape shape_of(std::int64_t m, std::int64_t k, std::int64_t n, bool transpose_a, bool transpose_b) {
@@ -45,67 +54,49 @@ void check_operands(const Variable& a, const Variable& b) {
 
 Variable matmul(const Variable& a, const Variable& b, MatmulFlags flags) {
   check_operands(a, b);
-  Product forward;
-  MatmulShape& s = forward.shape;
-  s = shape_of(axis_from_end(a.shape(), flags.transpose_a ? 1 : 2), axis_from_end(a.shape(), flags.transpose_a ? 2 : 1),
+  MatmulShape s =
+      shape_of(axis_from_end(a.shape(), flags.transpose_a ? 1 : 2), axis_from_end(a.shape(), flags.transpose_a ? 2 : 1),
                axis_from_end(b.shape(), flags.transpose_b ? 2 : 1), flags.transpose_a, flags.transpose_b);
-  forward.shared_b = b.rank() == 2;
+  const bool shared_b = b.rank() == 2;
   Shape expected(a.shape().begin(), a.shape().end() - 2), out_shape = expected;
-  for (const std::int64_t axis : expected) forward.batch *= axis;
-  if (forward.shared_b) expected.clear();
+  std::int64_t batch = element_count(expected);
+  if (shared_b) expected.clear();
   expected.push_back(flags.transpose_b ? s.n : s.k);
   expected.push_back(flags.transpose_b ? s.k : s.n);
   if (b.shape() != expected) throw ShapeMismatch("matmul, right operand", expected, b.shape());
   out_shape.push_back(s.m);
   out_shape.push_back(s.n);
-  if (forward.shared_b && !flags.transpose_a) {
+  if (shared_b && !flags.transpose_a) {
     // One product of all rows.
-    s.m *= forward.batch;
-    forward.batch = 1;
+    s.m *= batch;
+    batch = 1;
   }
 
   Tape& tape = a.tape();
   const Tensor y = tape.allocate(out_shape, a.dtype());
-  multiply(forward, a.value(), b.value(), y, tape.arena());
-  return tape.record(y, {a, b}, [a, b, forward](Gradients& gradients) {
-    const MatmulShape& f = forward.shape;
-    const bool ta = f.transpose_a, tb = f.transpose_b;
+  multiply(s, batch, {a.value()}, {b.value(), shared_b}, y, tape.arena());
+  return tape.record(y, {a, b}, [a, b, s, batch, shared_b](Gradients& gradients) {
+    const bool ta = s.transpose_a, tb = s.transpose_b;
     Arena& arena = gradients.arena();
-    const Tensor& dy = gradients.output();
+    const Operand dy{gradients.output()}, left{a.value()}, right{b.value(), shared_b};
     gradients.add(a, [&](const Tensor& da) {
       // da = dy·bᵀ, or its transpose b·dyᵀ where a is read transposed.
-      if (!ta) {
-        multiply({forward.batch, forward.shared_b, shape_of(f.m, f.n, f.k, false, !tb)}, dy, b.value(), da, arena);
-        return;
+      if (ta) {
+        multiply(shape_of(s.k, s.n, s.m, tb, true), batch, right, dy, da, arena);
+      } else {
+        multiply(shape_of(s.m, s.n, s.k, false, !tb), batch, dy, right, da, arena);
       }
-      visit_floating(da.dtype(), "matmul", [&](auto type) {
-        using T = decltype(type);
-        for (std::int64_t i = 0; i < forward.batch; ++i) {
-          matmul<T>(
-              shape_of(f.k, f.n, f.m, tb, true), b.value().values<T>().data() + (forward.shared_b ? 0 : i * f.k * f.n),
-              dy.values<T>().data() + i * f.m * f.n, nullptr, da.mutable_values<T>().data() + i * f.m * f.k, arena);
-        }
-      });
     });
     gradients.add(b, [&](const Tensor& db) {
       // db = aᵀ·dy, or its transpose dyᵀ·a; a shared b gets the sum over the batch.
-      const MatmulShape shape = tb ? shape_of(f.n, f.m, f.k, true, ta) : shape_of(f.k, f.m, f.n, !ta, false);
-      visit_floating(db.dtype(), "matmul", [&](auto type) {
-        using T = decltype(type);
-        const auto size = static_cast<std::size_t>(f.k * f.n);
-        const bool several = forward.shared_b && forward.batch > 1;
-        T* const sum = db.mutable_values<T>().data();
-        T* const own = several ? arena.allocate<T>(size).data() : sum;
-        if (forward.batch == 0) std::fill(sum, sum + db.size(), T{0});
-        for (std::int64_t i = 0; i < forward.batch; ++i) {
-          const T *const left = a.value().values<T>().data() + i * f.m * f.k, *const right =
-                                                                                  dy.values<T>().data() + i * f.m * f.n;
-          T* const out = several ? own : sum + i * f.k * f.n;
-          matmul<T>(shape, tb ? right : left, tb ? left : right, nullptr, out, arena);
-          if (!several) continue;
-          for (std::size_t j = 0; j < size; ++j) sum[j] = i == 0 ? own[j] : sum[j] + own[j];
-        }
-      });
+      const bool several = shared_b && batch != 1;
+      const Tensor out = several ? Tensor::in(arena, {batch, db.shape()[0], db.shape()[1]}, db.dtype()) : db;
+      if (tb) {
+        multiply(shape_of(s.n, s.m, s.k, true, ta), batch, dy, left, out, arena);
+      } else {
+        multiply(shape_of(s.k, s.m, s.n, !ta, false), batch, left, dy, out, arena);
+      }
+      if (several) sum_of_matrices(out, db);
     });
   });
 }

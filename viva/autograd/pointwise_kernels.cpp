@@ -1,6 +1,7 @@
 #include "viva/autograd/pointwise_kernels.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "viva/autograd/pointwise_kernels.cpp"
@@ -107,7 +108,7 @@ void store(V<T> value, T* to, size_t count) {
 template <Unary kOperation, typename T>
 void unary_loop(T parameter, const T* x, T* out, T* slope, size_t count) {
   const V<T> p = hn::Set(Tag<T>(), parameter);
-  for_vectors<T>(count, [&](size_t i, size_t n) {
+  for_vectors<T>(count, [&](size_t i, size_t n) HWY_ATTR {
     const Jet<T> jet = jet_of<kOperation, T>(load(x + i, n), p);
     store<T>(jet.value, out + i, n);
     if (slope != nullptr) store<T>(jet.slope, slope + i, n);
@@ -140,7 +141,7 @@ void unary_impl(Unary operation, T parameter, const T* x, T* out, T* slope, size
 
 template <typename T, typename F>
 void binary_loop(const T* a, const T* b, T* out, size_t count, F f) {
-  for_vectors<T>(count, [&](size_t i, size_t n) { store<T>(f(load(a + i, n), load(b + i, n)), out + i, n); });
+  for_vectors<T>(count, [&](size_t i, size_t n) HWY_ATTR { store<T>(f(load(a + i, n), load(b + i, n)), out + i, n); });
 }
 
 template <typename T>

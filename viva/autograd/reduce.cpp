@@ -1,10 +1,12 @@
 #include "viva/autograd/reduce.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "viva/autograd/pointwise.h"
 #include "viva/autograd/pointwise_kernels.h"
 #include "viva/autograd/shape.h"
+#include "viva/autograd/strided.h"
 
 namespace viva::autograd {
 namespace {
@@ -76,18 +78,11 @@ Variable sum(const Variable& x, std::int64_t axis, ReduceOptions options) {
     using T = decltype(type);
     sum_kernel(x.value().values<T>().data(), y.mutable_values<T>().data(), e);
   });
-  return x.tape().record(y, {x}, [x, e](Gradients& gradients) {
+  return x.tape().record(y, {x}, [x, a](Gradients& gradients) {
     gradients.add(x, [&](const Tensor& out) {
-      visit_floating(out.dtype(), "sum", [&](auto type) {
-        using T = decltype(type);
-        const T* const dy = gradients.output().values<T>().data();
-        T* const dx = out.mutable_values<T>().data();
-        for (std::int64_t o = 0; o < e.outer; ++o) {
-          for (std::int64_t k = 0; k < e.length; ++k) {
-            std::copy(dy + o * e.inner, dy + (o + 1) * e.inner, dx + e.at(o, k, 0));
-          }
-        }
-      });
+      Shape summed = out.shape();
+      summed[a] = 1;
+      gather(out, gradients.output(), expansion(summed, out.shape()));
     });
   });
 }

@@ -10,17 +10,6 @@
 namespace viva::autograd {
 namespace {
 
-// Where x's elements lie for an index of the shape that it is expanded to.
-Strided expansion(const Shape& from, const Shape& to) {
-  Strided where{0, Shape(to.size(), 0)};
-  const Strided own = contiguous(from);
-  const std::size_t missing = to.size() - from.size();
-  for (std::size_t axis = 0; axis < from.size(); ++axis) {
-    if (from[axis] != 1) where.strides[missing + axis] = own.strides[axis];
-  }
-  return where;
-}
-
 // Where the elements of x, transposed, lie in x.
 Strided permuted(const Shape& shape, const std::int64_t* axes) {
   const Strided own = contiguous(shape);
@@ -87,8 +76,7 @@ Variable reshape(const Variable& x, Shape shape) {
 
 Variable flatten(const Variable& x) {
   if (x.rank() == 0) throw InvalidShape("flatten: expected at least one axis, got a scalar");
-  const std::int64_t n = x.shape().front();
-  return reshape(x, {n, n == 0 ? element_count(Shape(x.shape().begin() + 1, x.shape().end())) : x.size() / n});
+  return reshape(x, {x.shape().front(), element_count(Shape(x.shape().begin() + 1, x.shape().end()))});
 }
 
 Variable transpose(const Variable& x, const Shape& axes) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "viva/autograd/pointwise_kernels.h"
 
@@ -70,6 +71,14 @@ struct LossAndSlope {
   double loss, slope;
 };
 
+// The node of a loss whose derivatives with respect to x are known already.
+Variable record_loss(const Tensor& loss, const Variable& x, const Variable& slopes) {
+  return x.tape().record(loss, {x}, [x, slopes](Gradients& gradients) {
+    const double factor = gradients.output().item();
+    gradients.add(x, [&](const Tensor& out) { affine(slopes.value(), factor, 0, out); });
+  });
+}
+
 // The mean of f(x, target) over all elements; the derivatives are computed on the way.
 template <typename F>
 Variable mean_loss(const Variable& x, const Tensor& targets, const char* where, F f) {
@@ -90,10 +99,7 @@ Variable mean_loss(const Variable& x, const Tensor& targets, const char* where, 
     }
     loss.mutable_values<T>()[0] = static_cast<T>(sum / count);
   });
-  return tape.record(loss, {x}, [x, slopes](Gradients& gradients) {
-    const double factor = gradients.output().item();
-    gradients.add(x, [&](const Tensor& out) { affine(slopes.value(), factor, 0, out); });
-  });
+  return record_loss(loss, x, slopes);
 }
 
 }  // namespace
@@ -175,10 +181,7 @@ Variable cross_entropy(const Variable& logits, const Tensor& targets, const Cros
                                  static_cast<T>(1 / static_cast<double>(counted)), tape.arena(), options);
     loss.mutable_values<T>()[0] = static_cast<T>(sum / static_cast<double>(counted));
   });
-  return tape.record(loss, {logits}, [logits, slopes](Gradients& gradients) {
-    const double factor = gradients.output().item();
-    gradients.add(logits, [&](const Tensor& out) { affine(slopes.value(), factor, 0, out); });
-  });
+  return record_loss(loss, logits, slopes);
 }
 
 Variable binary_cross_entropy_with_logits(const Variable& logits, const Tensor& targets) {

@@ -34,6 +34,16 @@ Strided contiguous(const Shape& shape) {
   return where;
 }
 
+Strided expansion(const Shape& from, const Shape& to) {
+  Strided where{0, Shape(to.size(), 0)};
+  const Strided own = contiguous(from);
+  const std::size_t missing = to.size() - from.size();
+  for (std::size_t axis = 0; axis < from.size(); ++axis) {
+    if (from[axis] != 1) where.strides[missing + axis] = own.strides[axis];
+  }
+  return where;
+}
+
 void gather(const Tensor& out, const Tensor& x, const Strided& where) {
   visit_dtype(x.dtype(), [&](auto type) {
     using T = decltype(type);

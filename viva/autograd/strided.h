@@ -13,6 +13,8 @@ struct Strided {
 
 // The strides of a contiguous tensor of this shape.
 Strided contiguous(const Shape& shape);
+// Where the elements of a contiguous tensor lie for an index of the shape that it broadcasts to.
+Strided expansion(const Shape& from, const Shape& to);
 
 // out[i] = x[where(i)] for every index i of out's shape. Any one dtype.
 void gather(const Tensor& out, const Tensor& x, const Strided& where);

@@ -6,9 +6,8 @@
 #include <cstdint>
 #include <initializer_list>
 #include <new>
-#include <span>
-#include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "viva/optim/grad_sink.h"
 #include "viva/tensor/arena.h"

@@ -40,6 +40,19 @@ std::int64_t element_count(const Shape& shape) {
   return std::find(shape.begin(), shape.end(), 0) != shape.end() ? 0 : count;
 }
 
+namespace {
+
+// The bytes must be countable too, or a small block would pass for a huge tensor.
+std::size_t byte_count(const Shape& shape, Dtype dtype) {
+  const auto count = static_cast<std::size_t>(element_count(shape));
+  if (count > static_cast<std::size_t>(kMostElements) / size_of(dtype)) {
+    throw InvalidShape(fmt::format("shape {} of {} has too many bytes", to_string(shape), name_of(dtype)));
+  }
+  return count * size_of(dtype);
+}
+
+}  // namespace
+
 Tensor::Tensor() : shape_{0} {}
 
 Tensor Tensor::over(SharedBytes owner, std::byte* data, Shape shape, Dtype dtype) {
@@ -53,19 +66,14 @@ Tensor Tensor::over(SharedBytes owner, std::byte* data, Shape shape, Dtype dtype
 }
 
 Tensor Tensor::zeros(Shape shape, Dtype dtype) {
-  const auto count = static_cast<std::size_t>(element_count(shape));
-  // The bytes must be countable too, or a small block would pass for a huge tensor.
-  if (count > static_cast<std::size_t>(kMostElements) / size_of(dtype)) {
-    throw InvalidShape(fmt::format("shape {} of {} has too many bytes", to_string(shape), name_of(dtype)));
-  }
-  SharedBytes bytes = make_aligned_bytes(count * size_of(dtype));
+  SharedBytes bytes = make_aligned_bytes(byte_count(shape, dtype));
   std::byte* data = bytes.get();
   return over(std::move(bytes), data, std::move(shape), dtype);
 }
 
 Tensor Tensor::in(Arena& arena, Shape shape, Dtype dtype) {
-  const auto bytes = static_cast<std::size_t>(element_count(shape)) * size_of(dtype);
-  return over(nullptr, arena.allocate<std::byte>(bytes).data(), std::move(shape), dtype);
+  std::byte* data = arena.allocate<std::byte>(byte_count(shape, dtype)).data();
+  return over(nullptr, data, std::move(shape), dtype);
 }
 
 Tensor Tensor::from_bytes(Dtype dtype, std::span<const std::byte> bytes, Shape shape) {

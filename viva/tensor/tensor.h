@@ -39,7 +39,7 @@ class Tensor {
   // A tensor over memory that somebody else laid out, beginning at `data` and kept alive by `owner`.
   static Tensor over(SharedBytes owner, std::byte* data, Shape shape, Dtype dtype);
 
-  // Unspecified elements in memory of `arena`, valid until the arena is reset; nothing else is allocated.
+  // Unspecified elements in memory of `arena`, valid until the arena is reset.
   static Tensor in(Arena& arena, Shape shape, Dtype dtype);
 
   const Shape& shape() const { return shape_; }
