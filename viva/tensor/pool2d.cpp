@@ -6,7 +6,8 @@
 #include <limits>
 
 #include "viva/tensor/kernel_scope.h"
-#include "viva/tensor/pool2d_loops.h"
+#include "viva/tensor/pool2d_blocked.h"
+#include "viva/tensor/pool2d_plain.h"
 
 namespace viva {
 namespace {
@@ -31,11 +32,6 @@ void check_max_pool2d(const Pool2dShape& s) {
   constexpr std::int64_t kMost = std::int64_t{std::numeric_limits<std::uint16_t>::max()} + 1;
   check_pool2d(s);
   check(s.kernel_h * s.kernel_w <= kMost, "a kernel of {} x {} has more than {} places", s.kernel_h, s.kernel_w, kMost);
-}
-
-template <typename T>
-void clear(const Pool2dShape& s, T* grad_input) {
-  std::fill_n(grad_input, s.batch * s.channels * s.height * s.width, T{0});
 }
 
 }  // namespace
@@ -71,7 +67,8 @@ void max_pool2d_forward(const Pool2dShape& shape, const T* input, std::type_iden
                         std::uint16_t* index) {
   check_max_pool2d(shape);
   const KernelScope scope;
-  pool2d_loops::max_forward(shape, input, output, index);
+  shape.channel_block == 1 ? pool2d_plain::max_forward(shape, input, output, index)
+                           : pool2d_blocked::max_forward(shape, input, output, index);
 }
 
 template <typename T>
@@ -79,23 +76,24 @@ void max_pool2d_backward(const Pool2dShape& shape, const T* grad_output, const s
                          std::type_identity_t<T>* grad_input) {
   check_max_pool2d(shape);
   const KernelScope scope;
-  clear(shape, grad_input);
-  pool2d_loops::max_backward(shape, grad_output, index, grad_input);
+  shape.channel_block == 1 ? pool2d_plain::max_backward(shape, grad_output, index, grad_input)
+                           : pool2d_blocked::max_backward(shape, grad_output, index, grad_input);
 }
 
 template <typename T>
 void average_pool2d_forward(const Pool2dShape& shape, const T* input, std::type_identity_t<T>* output) {
   check_pool2d(shape);
   const KernelScope scope;
-  pool2d_loops::average_forward(shape, input, output);
+  shape.channel_block == 1 ? pool2d_plain::average_forward(shape, input, output)
+                           : pool2d_blocked::average_forward(shape, input, output);
 }
 
 template <typename T>
 void average_pool2d_backward(const Pool2dShape& shape, const T* grad_output, std::type_identity_t<T>* grad_input) {
   check_pool2d(shape);
   const KernelScope scope;
-  clear(shape, grad_input);
-  pool2d_loops::average_backward(shape, grad_output, grad_input);
+  shape.channel_block == 1 ? pool2d_plain::average_backward(shape, grad_output, grad_input)
+                           : pool2d_blocked::average_backward(shape, grad_output, grad_input);
 }
 
 template void max_pool2d_forward<float>(const Pool2dShape&, const float*, float*, std::uint16_t*);

@@ -1,16 +1,16 @@
-#include "viva/tensor/pool2d_loops.h"
+#include "viva/tensor/pool2d_blocked.h"
 
 #include <algorithm>
 #include <type_traits>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "viva/tensor/pool2d_loops.cpp"
+#define HWY_TARGET_INCLUDE "viva/tensor/pool2d_blocked.cpp"
 #include <hwy/foreach_target.h>  // compiles this file once for each instruction set
 
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
-namespace viva::pool2d_loops::HWY_NAMESPACE {
+namespace viva::pool2d_blocked::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -30,13 +30,15 @@ HWY_ATTR Window window_at(const Pool2dShape& s, int64_t out_row, int64_t out_col
           std::min(left + s.kernel_w, s.width)};
 }
 
-// Calls f(image, output, window) for each window: where its block's image begins in the input, where its result is.
-template <int64_t kBlock, typename F>
-HWY_INLINE void for_each_window(const Pool2dShape& s, F f) {
+// Calls begin(image) for each image of a block, where it begins in the input, then f(image, output, window) for each of
+// its windows, where the result is.
+template <int64_t kBlock, typename Begin, typename F>
+HWY_INLINE void for_each_window(const Pool2dShape& s, Begin begin, F f) {
   const int64_t image_size = s.height * s.width * kBlock, images = s.batch * s.channels / kBlock;
   const int64_t out_h = s.out_height(), out_w = s.out_width();
   int64_t output = 0;
   for (int64_t i = 0; i < images; ++i) {
+    begin(i * image_size);
     for (int64_t y = 0; y < out_h; ++y) {
       for (int64_t x = 0; x < out_w; ++x, output += kBlock) f(i * image_size, output, window_at(s, y, x));
     }
@@ -53,7 +55,15 @@ HWY_INLINE void for_each_place(const Pool2dShape& s, const Window& w, F f) {
   }
 }
 
-// Vectors within a block of kBlock channels; one lane where channels are apart.
+constexpr auto kNothing = [](int64_t) {};
+
+// Clears a gradient image by image, so that it is in the cache when it is added to.
+template <int64_t kBlock, typename T>
+auto clear_image(const Pool2dShape& s, T* grad_input) {
+  return [&s, grad_input](int64_t image) { std::fill_n(grad_input + image, s.height * s.width * kBlock, T{0}); };
+}
+
+// Vectors within a block.
 template <typename T, int64_t kBlock>
 using BlockTag = hn::CappedTag<T, static_cast<size_t>(kBlock)>;
 
@@ -82,7 +92,7 @@ HWY_INLINE auto load_places(D d, const uint16_t* from) {
 template <int64_t kBlock, typename T>
 void max_forward_impl(const Pool2dShape& s, const T* input, T* output, uint16_t* index) {
   const BlockTag<T, kBlock> d;
-  for_each_window<kBlock>(s, [&](int64_t image, int64_t out, const Window& w) HWY_ATTR {
+  for_each_window<kBlock>(s, kNothing, [&](int64_t image, int64_t out, const Window& w) HWY_ATTR {
     const int64_t first = (w.row_begin * s.width + w.column_begin) * kBlock;
     const int64_t first_place = (w.row_begin - w.top) * s.kernel_w + w.column_begin - w.left;
     for (int64_t lane = 0; lane < kBlock; lane += static_cast<int64_t>(hn::Lanes(d))) {
@@ -104,24 +114,25 @@ void max_forward_impl(const Pool2dShape& s, const T* input, T* output, uint16_t*
 template <int64_t kBlock, typename T>
 void max_backward_impl(const Pool2dShape& s, const T* grad_output, const uint16_t* index, T* grad_input) {
   const BlockTag<T, kBlock> d;
-  for_each_window<kBlock>(s, [&](int64_t image, int64_t out, const Window& w) HWY_ATTR {
-    for (int64_t lane = 0; lane < kBlock; lane += static_cast<int64_t>(hn::Lanes(d))) {
-      T* to = grad_input + image + lane;
-      const auto grad = hn::LoadU(d, grad_output + out + lane);
-      const auto best_place = load_places(d, index + out + lane);
-      for_each_place<kBlock>(s, w, [&](int64_t element, int64_t place) HWY_ATTR {
-        const auto is_best = hn::Eq(best_place, hn::Set(d, static_cast<T>(place)));
-        hn::StoreU(hn::Add(hn::LoadU(d, to + element), hn::IfThenElseZero(is_best, grad)), d, to + element);
+  for_each_window<kBlock>(
+      s, clear_image<kBlock>(s, grad_input), [&](int64_t image, int64_t out, const Window& w) HWY_ATTR {
+        for (int64_t lane = 0; lane < kBlock; lane += static_cast<int64_t>(hn::Lanes(d))) {
+          T* to = grad_input + image + lane;
+          const auto grad = hn::LoadU(d, grad_output + out + lane);
+          const auto best_place = load_places(d, index + out + lane);
+          for_each_place<kBlock>(s, w, [&](int64_t element, int64_t place) HWY_ATTR {
+            const auto is_best = hn::Eq(best_place, hn::Set(d, static_cast<T>(place)));
+            hn::StoreU(hn::Add(hn::LoadU(d, to + element), hn::IfThenElseZero(is_best, grad)), d, to + element);
+          });
+        }
       });
-    }
-  });
 }
 
 template <int64_t kBlock, typename T>
 void average_forward_impl(const Pool2dShape& s, const T* input, T* output) {
   const BlockTag<T, kBlock> d;
   const auto places = hn::Set(d, static_cast<T>(s.kernel_h * s.kernel_w));
-  for_each_window<kBlock>(s, [&](int64_t image, int64_t out, const Window& w) HWY_ATTR {
+  for_each_window<kBlock>(s, kNothing, [&](int64_t image, int64_t out, const Window& w) HWY_ATTR {
     for (int64_t lane = 0; lane < kBlock; lane += static_cast<int64_t>(hn::Lanes(d))) {
       const T* from = input + image + lane;
       auto sum = hn::Zero(d);
@@ -136,23 +147,23 @@ template <int64_t kBlock, typename T>
 void average_backward_impl(const Pool2dShape& s, const T* grad_output, T* grad_input) {
   const BlockTag<T, kBlock> d;
   const auto places = hn::Set(d, static_cast<T>(s.kernel_h * s.kernel_w));
-  for_each_window<kBlock>(s, [&](int64_t image, int64_t out, const Window& w) HWY_ATTR {
-    for (int64_t lane = 0; lane < kBlock; lane += static_cast<int64_t>(hn::Lanes(d))) {
-      T* to = grad_input + image + lane;
-      const auto share = hn::Div(hn::LoadU(d, grad_output + out + lane), places);
-      for_each_place<kBlock>(s, w, [&](int64_t element, int64_t) HWY_ATTR {
-        hn::StoreU(hn::Add(hn::LoadU(d, to + element), share), d, to + element);
-      });
-    }
-  });
+  for_each_window<kBlock>(s, clear_image<kBlock>(s, grad_input),
+                          [&](int64_t image, int64_t out, const Window& w) HWY_ATTR {
+                            for (int64_t lane = 0; lane < kBlock; lane += static_cast<int64_t>(hn::Lanes(d))) {
+                              T* to = grad_input + image + lane;
+                              const auto share = hn::Div(hn::LoadU(d, grad_output + out + lane), places);
+                              for_each_place<kBlock>(s, w, [&](int64_t element, int64_t) HWY_ATTR {
+                                hn::StoreU(hn::Add(hn::LoadU(d, to + element), share), d, to + element);
+                              });
+                            }
+                          });
 }
 
 // Calls f with the block as a constant.
 template <typename F>
 void with_block(const Pool2dShape& s, F f) {
   if (s.channel_block == 16) return f(std::integral_constant<int64_t, 16>());
-  if (s.channel_block == 8) return f(std::integral_constant<int64_t, 8>());
-  f(std::integral_constant<int64_t, 1>());
+  f(std::integral_constant<int64_t, 8>());
 }
 
 template <typename T>
@@ -186,11 +197,11 @@ void average_backward_f32(const Pool2dShape& s, const float* x, float* y) { aver
 void average_backward_f64(const Pool2dShape& s, const double* x, double* y) { average_backward_any(s, x, y); }
 
 }  // namespace
-}  // namespace viva::pool2d_loops::HWY_NAMESPACE
+}  // namespace viva::pool2d_blocked::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace viva::pool2d_loops {
+namespace viva::pool2d_blocked {
 
 HWY_EXPORT(max_forward_f32);
 HWY_EXPORT(max_forward_f64);
@@ -226,5 +237,5 @@ void average_backward(const Pool2dShape& shape, const double* grad_output, doubl
   HWY_DYNAMIC_DISPATCH(average_backward_f64)(shape, grad_output, grad_input);
 }
 
-}  // namespace viva::pool2d_loops
+}  // namespace viva::pool2d_blocked
 #endif
