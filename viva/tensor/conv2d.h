@@ -16,7 +16,7 @@ enum class Conv2dAlgorithm { kDirect, kWinograd };
 
 // input is (batch, in_channels, height, width), weight (out_channels, in_channels / groups, kernel_h, kernel_w), bias
 // (out_channels), output (batch, out_channels, out_height, out_width); all are row-major, and mean what they mean in
-// PyTorch. With `relu` negative results become zero.
+// PyTorch. With `relu` negative results become zero (and in float32 NaN too: oneDNN takes the maximum with zero).
 //
 // With input_block b, the input is stored as (batch, in_channels / b, height, width, b) instead, and likewise the
 // output with output_block: kernels work on blocks of channel_block() channels, and between operations that use the

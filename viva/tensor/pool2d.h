@@ -10,7 +10,8 @@ namespace viva {
 
 // input is (batch, channels, height, width), output (batch, channels, out_height, out_width), row-major; padding is on
 // both sides of an axis and at most half a kernel, as in PyTorch. With channel_block b both are stored as
-// (batch, channels / b, height, width, b) instead: see conv2d.h. That is many times quicker.
+// (batch, channels / b, height, width, b) instead: see conv2d.h. That is about four times
+// as quick.
 struct Pool2dShape {
   std::int64_t batch = 0, channels = 1, height = 1, width = 1;
   std::int64_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, padding_h = 0, padding_w = 0;
