@@ -10,7 +10,7 @@ namespace viva {
 
 // input is (batch, channels, height, width), output (batch, channels, out_height, out_width), row-major; padding is on
 // both sides of an axis and at most half a kernel, as in PyTorch. With channel_block b both are stored as
-// (batch, channels / b, height, width, b) instead: see conv2d.h. That is about four times
+// (batch, channels / b, height, width, b) instead: see conv2d.h. That is two to four times
 // as quick.
 struct Pool2dShape {
   std::int64_t batch = 0, channels = 1, height = 1, width = 1;

@@ -36,23 +36,39 @@ HWY_INLINE void for_each_row(const Pool2dShape& s, F f) {
   }
 }
 
+// Elements `begin`, begin + stride, … of `size` ones. Gathering is slow: neighbours and every second element are loaded
+// as they lie where the vectors are within the whole. What is outside is any element.
+template <class D, typename T, class Columns>
+HWY_INLINE auto load_strided(D d, const T* values, int64_t size, int64_t begin, int64_t stride, const T* row,
+                             Columns inside) {
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  if (begin >= 0 && begin + stride * lanes <= size) {
+    if (stride == 1) return hn::LoadU(d, values + begin);
+#if HWY_TARGET != HWY_SCALAR
+    if (stride == 2) return hn::ConcatEven(d, hn::LoadU(d, values + begin + lanes), hn::LoadU(d, values + begin));
+#endif
+  }
+  return hn::GatherIndex(d, row, inside);
+}
+
 // Calls f(values, valid, place) for each place of the windows of row y that begin with number x: one element of each,
-// and which of them are in the image. What is not `valid` is any element.
+// and which of them are in the image that begins at `image`. What is not `valid` is any element.
 template <class D, typename T, typename F>
-HWY_INLINE void for_each_place(D d, const Pool2dShape& s, const T* image, int64_t y, int64_t x, F f) {
+HWY_INLINE void for_each_place(D d, const Pool2dShape& s, const T* input, int64_t image, int64_t y, int64_t x, F f) {
   const hn::RebindToSigned<D> di;
   using Column = hn::TFromD<decltype(di)>;
-  const auto left = hn::Sub(hn::Mul(hn::Iota(di, static_cast<Column>(x)), hn::Set(di, static_cast<Column>(s.stride_w))),
-                            hn::Set(di, static_cast<Column>(s.padding_w)));
+  const int64_t size = s.batch * s.channels * s.height * s.width;
+  const int64_t top = y * s.stride_h - s.padding_h, left = x * s.stride_w - s.padding_w;
+  const auto windows = hn::Mul(hn::Iota(di, 0), hn::Set(di, static_cast<Column>(s.stride_w)));
   const auto zero = hn::Zero(di), last = hn::Set(di, static_cast<Column>(s.width - 1));
-  const int64_t top = y * s.stride_h - s.padding_h;
   const Range rows = places_within(top, s.kernel_h, s.height);
   for (int64_t row = rows.first; row < rows.last; ++row) {
-    const T* from = image + (top + row) * s.width;
+    const int64_t row_begin = image + (top + row) * s.width;
     for (int64_t place = 0; place < s.kernel_w; ++place) {
-      const auto column = hn::Add(left, hn::Set(di, static_cast<Column>(place)));
+      const auto column = hn::Add(windows, hn::Set(di, static_cast<Column>(left + place)));
       const auto inside = hn::Min(hn::Max(column, zero), last);
-      f(hn::GatherIndex(d, from, inside), hn::RebindMask(d, hn::Eq(column, inside)), row * s.kernel_w + place);
+      const auto values = load_strided(d, input, size, row_begin + left + place, s.stride_w, input + row_begin, inside);
+      f(values, hn::RebindMask(d, hn::Eq(column, inside)), row * s.kernel_w + place);
     }
   }
 }
@@ -67,7 +83,7 @@ void max_forward_impl(const Pool2dShape& s, const T* input, T* output, uint16_t*
   for_each_row(s, [&](int64_t image, int64_t y, int64_t out) HWY_ATTR {
     for (int64_t x = 0; x < width; x += lanes) {
       auto best = none, best_place = none;
-      for_each_place(d, s, input + image, y, x, [&](auto value, auto valid, int64_t place) HWY_ATTR {
+      for_each_place(d, s, input, image, y, x, [&](auto value, auto valid, int64_t place) HWY_ATTR {
         const auto better = hn::Or(hn::Or(hn::Gt(value, best), hn::IsNaN(value)), hn::Eq(best_place, none));
         const auto chosen = hn::And(better, valid);
         best = hn::IfThenElse(chosen, value, best);
@@ -92,7 +108,7 @@ void average_forward_impl(const Pool2dShape& s, const T* input, T* output) {
   for_each_row(s, [&](int64_t image, int64_t y, int64_t out) HWY_ATTR {
     for (int64_t x = 0; x < width; x += lanes) {
       auto sum = hn::Zero(d);
-      for_each_place(d, s, input + image, y, x, [&](auto value, auto valid, int64_t) HWY_ATTR {
+      for_each_place(d, s, input, image, y, x, [&](auto value, auto valid, int64_t) HWY_ATTR {
         sum = hn::Add(sum, hn::IfThenElseZero(valid, value));
       });
       hn::StoreU(hn::Div(sum, count), d, averages);
