@@ -49,6 +49,22 @@ RC_GTEST_PROP(Arena, ResetHandsTheSameMemoryOutAgain, ()) {
   for (std::size_t i = 0; i < sizes.size(); ++i) RC_ASSERT(first[i].data() == second[i].data());
 }
 
+RC_GTEST_PROP(Arena, AScopeGivesBackItsOwnPiecesOnly, ()) {
+  Arena arena;
+  const Sizes outer = some_sizes(), inner = some_sizes();
+  const auto kept = allocate_all(arena, outer);
+  std::vector<std::span<std::uint8_t>> first, second;
+  {
+    const Arena::Scope scope(arena);
+    first = allocate_all(arena, inner);
+  }
+  second = allocate_all(arena, inner);
+  for (std::size_t i = 0; i < inner.size(); ++i) RC_ASSERT(first[i].data() == second[i].data());
+  arena.reset();
+  const auto again = allocate_all(arena, outer);
+  for (std::size_t i = 0; i < outer.size(); ++i) RC_ASSERT(again[i].data() == kept[i].data());
+}
+
 TEST(Arena, CountsElementsNotBytes) {
   Arena arena;
   const auto first = arena.allocate<double>(100), second = arena.allocate<double>(1);

@@ -28,6 +28,23 @@ class Arena {
   // Takes every piece back.
   void reset();
 
+  // Takes back, at its end, the pieces handed out since its beginning: for scratch memory within one operation, which
+  // the next operation then finds in the cache. Innermost first.
+  class Scope {
+   public:
+    explicit Scope(Arena& arena) : arena_(arena), block_(arena.block_), offset_(arena.offset_) {}
+    ~Scope() {
+      arena_.block_ = block_;
+      arena_.offset_ = offset_;
+    }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    Arena& arena_;
+    std::size_t block_, offset_;
+  };
+
  private:
   std::byte* allocate_bytes(std::size_t size);
 

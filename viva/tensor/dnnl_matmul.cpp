@@ -4,15 +4,12 @@
 #include <deque>
 #include <dnnl.hpp>
 
+#include "viva/tensor/dnnl_execution.h"
+
 namespace viva {
 namespace {
 
 using dnnl::memory;
-
-dnnl::engine& cpu_engine() {
-  static dnnl::engine engine(dnnl::engine::kind::cpu, 0);
-  return engine;
-}
 
 memory::desc row_major(std::int64_t rows, std::int64_t columns, bool transposed = false) {
   return {{rows, columns}, memory::data_type::f32, transposed ? memory::format_tag::ba : memory::format_tag::ab};
@@ -23,8 +20,7 @@ dnnl::matmul::primitive_desc describe(const MatmulShape& s) {
   const auto a = row_major(s.m, s.k, s.transpose_a), b = row_major(s.k, s.n, s.transpose_b);
   const auto out = row_major(s.m, s.n);
   const auto bias = s.bias ? row_major(1, s.n) : memory::desc();
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  dnnl::primitive_attr attributes = user_scratchpad();
   if (s.relu) {
     dnnl::post_ops relu;
 #if DNNL_VERSION_MAJOR >= 3

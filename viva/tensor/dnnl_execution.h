@@ -1,0 +1,60 @@
+// What every oneDNN kernel of this folder stands on: the engine, a primitive with its arguments, an operand that may
+// have another layout inside the kernel than outside.
+#pragma once
+
+#include <dnnl.hpp>
+#include <optional>
+#include <vector>
+
+#include "viva/tensor/arena.h"
+
+namespace viva {
+
+dnnl::engine& cpu_engine();
+
+// The attributes of a primitive whose scratch memory comes from an Arena.
+dnnl::primitive_attr user_scratchpad();
+
+// A primitive, its arguments and its scratch memory. Used by the thread that made it.
+class DnnlExecution {
+ public:
+  // `arguments` refer to memory objects that outlive this; the scratchpad is not among them.
+  DnnlExecution(const dnnl::primitive& primitive, std::vector<dnnl_exec_arg_t> arguments,
+                const dnnl::memory::desc& scratchpad);
+
+  // Reads and writes what the arguments' handles point to now. Allocates nothing of viva's.
+  void run(Arena& arena);
+
+ private:
+  dnnl::primitive primitive_;
+  dnnl::stream stream_;
+  dnnl::memory scratchpad_;
+  std::size_t scratchpad_size_;
+  std::vector<dnnl_exec_arg_t> arguments_;
+};
+
+enum class DnnlDirection { kIn, kOut };
+
+// An operand of a kernel: `outside` is its layout in the caller's memory, `inside` the one that the kernel chose. Where
+// they differ, the operand is reordered in memory of the arena.
+class DnnlOperand {
+ public:
+  DnnlOperand(DnnlDirection direction, const dnnl::memory::desc& outside, const dnnl::memory::desc& inside);
+
+  // What the kernel's arguments refer to.
+  dnnl_memory_t inside() const { return inside_.get(); }
+
+  // Before the kernel runs: the caller's memory.
+  void bind(const float* data, Arena& arena) { bind(const_cast<float*>(data), arena); }
+  void bind(float* data, Arena& arena);
+  // After it has run: brings an output to the caller's memory.
+  void store(Arena& arena);
+
+ private:
+  DnnlDirection direction_;
+  dnnl::memory outside_, inside_;
+  std::size_t inside_size_;
+  std::optional<DnnlExecution> reorder_;
+};
+
+}  // namespace viva
