@@ -9,6 +9,7 @@
 #include "tests/allocation_counter.h"
 #include "viva/data/dataloader.h"
 #include "viva/data/file_bytes.h"
+#include "viva/data/text.h"
 
 namespace viva::data {
 namespace {
@@ -19,7 +20,8 @@ TEST(Allocation, AnEpochOfGatheringAllocatesNothing) {
   std::iota(reversed.rbegin(), reversed.rend(), 0);
   for (const Dataset& dataset :
        {Dataset::from_tensors(images, labels), Dataset::from_tensors(images, labels, {1.0 / 255, 0.0}),
-        Dataset::from_tensors(images, labels).subset(reversed)}) {
+        Dataset::from_tensors(images, labels).subset(reversed),
+        window_dataset(Tensor::zeros({105}, Dtype::kUInt8), {.context = 5})}) {
     const DataLoader loader(dataset, {.batch_size = 10, .shuffle = true, .seed = 1});
     const Batch batch = dataset.make_batch(10);
     std::vector<std::int64_t> order(100);
