@@ -23,7 +23,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto columns = static_cast<std::size_t>(viva::element_count(dataset.spec().input_shape));
   if (static_cast<std::size_t>(dataset.size()) * columns > size) std::abort();
   for (std::int64_t i = 0; i < dataset.size(); ++i) {
-    for (const float value : dataset.get(i).input.values<float>()) {
+    const viva::data::Sample sample = dataset.get(i);
+    for (const float value : sample.input.values<float>()) {
       if (!std::isfinite(value)) std::abort();
     }
   }
