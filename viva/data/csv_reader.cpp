@@ -43,7 +43,8 @@ bool CsvReader::next(std::vector<CsvCell>& cells) {
 }
 
 bool CsvReader::at_line_end() const {
-  return at_ == text_.size() || text_[at_] == '\n' || text_.substr(at_).starts_with("\r\n");
+  if (at_ == text_.size() || text_[at_] == '\n') return true;
+  return text_[at_] == '\r' && at_ + 1 < text_.size() && text_[at_ + 1] == '\n';
 }
 
 void CsvReader::read_cell(CsvCell& cell, std::size_t column) {
