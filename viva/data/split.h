@@ -7,8 +7,8 @@
 
 namespace viva::data {
 
-// How many of `size` things a fraction for validation takes: the nearest whole number, halves up. ConfigError for a
-// fraction outside 0 … 1, the ends included, and where it leaves nothing on one side.
+// How many of `size` things a fraction for validation takes: the nearest whole number, halves up. ConfigError unless
+// the fraction lies between 0 and 1 and leaves something for either part.
 std::int64_t validation_count(std::int64_t size, double validation_fraction);
 
 struct SplitOptions {
