@@ -6,7 +6,7 @@
 #include <numeric>
 #include <utility>
 
-#include "viva/tensor/random.h"
+#include "viva/data/shuffle.h"
 
 namespace viva::data {
 namespace {
@@ -21,9 +21,7 @@ void expect_length(std::span<const std::int64_t> order, std::int64_t size) {
 void shuffled_order(std::uint64_t seed, std::int64_t epoch, std::span<std::int64_t> order) {
   constexpr std::int64_t kEpochs = std::int64_t{1} << 32;
   if (epoch < 0 || epoch >= kEpochs) throw IndexOutOfBounds("epoch of a shuffle", epoch, kEpochs);
-  const RandomStream random(seed, RandomPurpose::kShuffle, static_cast<std::uint32_t>(epoch));
-  std::iota(order.begin(), order.end(), std::int64_t{0});
-  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i - 1, i)]);
+  fill_shuffled(RandomStream(seed, RandomPurpose::kShuffle, static_cast<std::uint32_t>(epoch)), order);
 }
 
 DataLoader::DataLoader(Dataset dataset, DataLoaderOptions options) : dataset_(std::move(dataset)), options_(options) {

@@ -10,9 +10,8 @@
 
 namespace viva::data {
 
-// The order of 0 … size - 1 in `epoch`: a Fisher-Yates shuffle over the counter-based stream (seed, kShuffle, epoch).
-// A pure function, the same on every standard library. `order` has `size` elements; allocates nothing.
-// IndexOutOfBounds for an epoch outside 0 … 2^32 - 1.
+// The order of 0 … size - 1 in `epoch`: fill_shuffled over the counter-based stream (seed, kShuffle, epoch). `order`
+// has `size` elements. IndexOutOfBounds for an epoch outside 0 … 2^32 - 1.
 void shuffled_order(std::uint64_t seed, std::int64_t epoch, std::span<std::int64_t> order);
 
 struct DataLoaderOptions {

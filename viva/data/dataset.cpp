@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <utility>
@@ -83,6 +84,31 @@ class TensorSource : public SampleSource {
   std::size_t stored_input_bytes_ = 0, input_bytes_ = 0, target_bytes_ = 0;
 };
 
+// Chosen samples of another source.
+class SubsetSource : public SampleSource {
+ public:
+  SubsetSource(std::shared_ptr<const SampleSource> source, std::vector<std::int64_t> indices)
+      : source_(std::move(source)), indices_(std::move(indices)) {}
+
+  std::int64_t size() const override { return static_cast<std::int64_t>(indices_.size()); }
+  SampleSpec spec() const override { return source_->spec(); }
+
+  void gather(std::span<const std::int64_t> indices, const Batch& out) const override {
+    // In pieces, because gathering allocates nothing.
+    std::array<std::int64_t, 256> piece;
+    for (std::size_t begin = 0; begin < indices.size(); begin += piece.size()) {
+      const std::size_t count = std::min(piece.size(), indices.size() - begin);
+      for (std::size_t k = 0; k < count; ++k) piece[k] = indices_[static_cast<std::size_t>(indices[begin + k])];
+      const auto first = static_cast<std::int64_t>(begin), last = static_cast<std::int64_t>(begin + count);
+      source_->gather({piece.data(), count}, {out.inputs.slice(first, last), out.targets.slice(first, last)});
+    }
+  }
+
+ private:
+  std::shared_ptr<const SampleSource> source_;
+  std::vector<std::int64_t> indices_;
+};
+
 // Copies of `rows`, uniform and not empty, as one tensor. `what` names them in messages.
 Tensor stack(const std::string& what, const std::vector<Tensor>& rows) {
   const Tensor& first = rows.front();
@@ -111,6 +137,12 @@ void expect_room(const char* what, const Tensor& tensor, std::size_t count, cons
   }
   if (tensor.dtype() != dtype) {
     throw DtypeError(fmt::format("{}: expected {}, got {}", what, name_of(dtype), name_of(tensor.dtype())));
+  }
+}
+
+void expect_within(const char* what, std::span<const std::int64_t> indices, std::int64_t size) {
+  for (const std::int64_t i : indices) {
+    if (i < 0 || i >= size) throw IndexOutOfBounds(what, i, size);
   }
 }
 
@@ -162,6 +194,11 @@ Sample Dataset::get(std::int64_t i) const {
   return {batch.inputs.row(0), batch.targets.row(0)};
 }
 
+Dataset Dataset::subset(std::vector<std::int64_t> indices) const {
+  expect_within("Dataset::subset", indices, size());
+  return Dataset(std::make_shared<SubsetSource>(source_, std::move(indices)));
+}
+
 Batch Dataset::make_batch(std::int64_t size) const {
   return {Tensor::zeros(with_axis(size, spec_.input_shape), spec_.input_dtype),
           Tensor::zeros(with_axis(size, spec_.target_shape), spec_.target_dtype)};
@@ -170,10 +207,7 @@ Batch Dataset::make_batch(std::int64_t size) const {
 void Dataset::gather(std::span<const std::int64_t> indices, const Batch& out) const {
   expect_room("Dataset::gather inputs", out.inputs, indices.size(), spec_.input_shape, spec_.input_dtype);
   expect_room("Dataset::gather targets", out.targets, indices.size(), spec_.target_shape, spec_.target_dtype);
-  const std::int64_t count = size();
-  for (const std::int64_t i : indices) {
-    if (i < 0 || i >= count) throw IndexOutOfBounds("Dataset::gather", i, count);
-  }
+  expect_within("Dataset::gather", indices, size());
   source_->gather(indices, out);
 }
 

@@ -68,6 +68,10 @@ class Dataset {
   // Sample i, as a copy; a negative i counts from the end. IndexOutOfBounds outside.
   Sample get(std::int64_t i) const;
 
+  // Samples indices[0], indices[1], … of this dataset, shared and not copied; an index may occur more than once.
+  // IndexOutOfBounds outside 0 … size() - 1.
+  Dataset subset(std::vector<std::int64_t> indices) const;
+
   // A batch with room for `size` samples; its contents are zero.
   Batch make_batch(std::int64_t size) const;
   // Gathers samples, 0 … size() - 1 each, into a batch of indices.size() rows; allocates nothing. IndexOutOfBounds,
