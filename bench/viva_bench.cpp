@@ -12,10 +12,10 @@
 
 #include "bench/machine.h"
 #include "bench/measure.h"
-#include "bench/mlp_training.h"
 #include "bench/reduce_apply.h"
 #include "bench/report.h"
 #include "bench/rivals.h"
+#include "bench/training.h"
 #include "viva/base/error.h"
 
 namespace viva::bench {
@@ -25,11 +25,10 @@ constexpr std::int64_t kManyParameters = 10'000'000;
 
 struct Options {
   int pairs = 5;
-  std::vector<std::string> only;
+  std::vector<std::string> only = {"machine", "reduce_apply", "training", "rivals"};
+  std::vector<std::string> models = {"mlp", "cnn", "gpt"};
 
-  bool wants(const std::string& part) const {
-    return only.empty() || std::find(only.begin(), only.end(), part) != only.end();
-  }
+  bool wants(const std::string& part) const { return std::find(only.begin(), only.end(), part) != only.end(); }
 };
 
 // 1, and 2 where there are two CPUs.
@@ -61,15 +60,17 @@ void reduce_apply(const Options& options) {
   }
 }
 
-void mlp(const Options& options, MlpTraining& training) {
+void training_speed(const Options& options, Training& training) {
+  const Problem& problem = training.problem();
   for (const int threads : thread_counts()) {
     const Pairs pairs = alternate(
         options.pairs, [&] { return training.measure(threads); }, [&] { return fma_peak(threads); });
-    const double gflop = training.flops_per_sample() / 1e9;
+    const double gflop = problem.flops_per_sample / 1e9;
     const Spread share{pairs.ratio.min * gflop, pairs.ratio.median * gflop, pairs.ratio.max * gflop};
-    report(on_threads("viva: perceptron, 2 workers of 64", threads), pairs.a, "samples/s", 0);
-    report(fmt::format("  share of the FMA peak, {:.0f} FLOP a sample", training.flops_per_sample()), percent(share),
-           "%");
+    report(on_threads(fmt::format("viva: {}, {} workers of {}", problem.name, kWorkers, problem.batch_size), threads),
+           pairs.a, "samples/s", 0);
+    report(fmt::format("  share of the FMA peak, {:.3f} MFLOP a sample", problem.flops_per_sample / 1e6),
+           percent(share), "%");
   }
   if (thread_counts().size() < 2) return;
   const Pairs scaling = alternate(
@@ -77,33 +78,38 @@ void mlp(const Options& options, MlpTraining& training) {
   report("  2 threads over 1 thread", scaling.ratio, "x", 2);
 }
 
-void rivals(const Options& options, MlpTraining& training) {
-  const Torch torch;
+// What a rival's way of running is called.
+std::string name_of(const RivalSetup& setup) {
+  const std::string how = setup.processes > 1
+                              ? fmt::format("DDP (Gloo), {} processes of {} thread", setup.processes, setup.threads)
+                              : fmt::format("one process, {} thread{}", setup.threads, setup.threads == 1 ? "" : "s");
+  return fmt::format("{}{}{}, batch {}", how, setup.fused ? ", fused" : "", setup.compiled ? ", compiled" : "",
+                     setup.batch_size);
+}
+
+void rivals(const Options& options, const Torch& torch, Training& training) {
+  for (const RivalSetup& setup : torch.setups(training.problem())) {
+    const int cpus = setup.processes * setup.threads;
+    if (static_cast<std::size_t>(cpus) > allowed_cpus().size()) {
+      fmt::print("skipped: {}: there is only one CPU\n", name_of(setup));
+      continue;
+    }
+    const Pairs pairs = alternate(
+        options.pairs, [&] { return training.measure(cpus); }, [&] { return torch.measure(setup); });
+    report(fmt::format("PyTorch, {}", name_of(setup)), pairs.b, "samples/s", 0);
+    report(on_threads("  viva over it", cpus), pairs.ratio, "x", 2);
+  }
+}
+
+void describe(const Torch& torch) {
   if (!torch.available()) {
     fmt::print("skipped: rivals: {}\n", torch.reason());
     return;
   }
   fmt::print("rival: {}\n", torch.description());
+  for (const std::string& skipped : torch.skipped()) fmt::print("skipped: {}\n", skipped);
   if (torch.slow_blas()) {
     fmt::print("warning: PyTorch runs on the reference BLAS, which is slow; ./dev setup rivals installs OpenBLAS\n");
-  }
-  for (const TorchSetup& setup : std::vector<TorchSetup>{{.processes = 2, .threads = 1, .batch_size = 64},
-                                                         {.processes = 1, .threads = 1, .batch_size = 64},
-                                                         {.processes = 1, .threads = 1, .batch_size = 128},
-                                                         {.processes = 1, .threads = 2, .batch_size = 64},
-                                                         {.processes = 1, .threads = 2, .batch_size = 128}}) {
-    const int cpus = setup.processes * setup.threads;
-    const std::string name =
-        fmt::format("PyTorch {}, {} x {} thread{}, batch {}", setup.processes > 1 ? "DDP (Gloo)" : "one process",
-                    setup.processes, setup.threads, setup.threads == 1 ? "" : "s", setup.batch_size);
-    if (static_cast<std::size_t>(cpus) > allowed_cpus().size()) {
-      fmt::print("skipped: {}: there is only one CPU\n", name);
-      continue;
-    }
-    const Pairs pairs = alternate(
-        options.pairs, [&] { return training.measure(cpus); }, [&] { return torch.measure(setup); });
-    report(name, pairs.b, "samples/s", 0);
-    report(on_threads("  viva over it", cpus), pairs.ratio, "x", 2);
   }
 }
 
@@ -119,10 +125,14 @@ void run(const Options& options) {
   report_header();
   if (options.wants("machine")) machine(options);
   if (options.wants("reduce_apply")) reduce_apply(options);
-  if (!options.wants("mlp") && !options.wants("rivals")) return;
-  MlpTraining training(/*steps=*/600);
-  if (options.wants("mlp")) mlp(options, training);
-  if (options.wants("rivals")) rivals(options, training);
+  if (!options.wants("training") && !options.wants("rivals")) return;
+  const Torch torch;
+  if (options.wants("rivals")) describe(torch);
+  for (const std::string& name : options.models) {
+    Training training(make_problem(name));
+    if (options.wants("training")) training_speed(options, training);
+    if (options.wants("rivals") && torch.available()) rivals(options, torch, training);
+  }
 }
 
 }  // namespace
@@ -132,8 +142,10 @@ int main(int argc, char** argv) {
   viva::bench::Options options;
   CLI::App app("Measures this machine, viva and its rivals in alternating pairs; every benchmark checks its answer.");
   app.add_option("--pairs", options.pairs, "alternating pairs for each ratio")->check(CLI::Range(1, 1000));
-  app.add_option("--only", options.only, "parts to run: machine, reduce_apply, mlp, rivals")
-      ->check(CLI::IsMember({"machine", "reduce_apply", "mlp", "rivals"}));
+  app.add_option("--only", options.only, "parts to run: machine, reduce_apply, training, rivals")
+      ->check(CLI::IsMember({"machine", "reduce_apply", "training", "rivals"}));
+  app.add_option("--models", options.models, "models to train: mlp, cnn, gpt")
+      ->check(CLI::IsMember({"mlp", "cnn", "gpt"}));
   CLI11_PARSE(app, argc, argv);
   try {
     viva::bench::run(options);

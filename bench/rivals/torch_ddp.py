@@ -1,35 +1,47 @@
-"""The benchmark's perceptron in PyTorch: DistributedDataParallel over Gloo, or one process.
+"""The reference models in PyTorch: DistributedDataParallel over Gloo, or one process.
 
-The model, data, batch size and optimizer are those of bench/mlp_training.cpp. The images are floats in memory before
-the clock starts, which spares PyTorch the conversion that viva pays for. Prints one JSON object.
+Models, data, batch sizes and optimizers are those of bench/training.cpp. Prints one JSON object.
 """
 
 import argparse
 import json
 import os
+import resource
 import sys
 import tempfile
 import time
 
-DATA = "/usr/share/datasets/fashion-mnist/"
-WARM_UP_STEPS = 50
+STARTED = time.perf_counter()
 
 
 def arguments():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--describe", action="store_true", help="print the version and the BLAS library, train nothing")
+    parser.add_argument("--describe", action="store_true", help="print what this PyTorch is and can, train nothing")
+    parser.add_argument("--model", choices=("mlp", "cnn", "gpt"), default="mlp")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--threads", type=int, default=1, help="of each process")
     parser.add_argument("--batch-size", type=int, default=64, help="of each process")
     parser.add_argument("--steps", type=int, default=300)
+    parser.add_argument("--warm-up", type=int, default=50, help="steps before the clock starts")
+    parser.add_argument("--fused", action="store_true", help="the optimizer in one kernel")
+    parser.add_argument("--compile", action="store_true", help="torch.compile")
     return parser.parse_args()
+
+
+def can(attempt):
+    try:
+        attempt()
+        return True
+    except Exception:  # pylint: disable=broad-except
+        return False
 
 
 def describe():
     """The linear-algebra library is what the dynamic linker chose, whatever PyTorch was built with."""
     import torch
 
-    torch.ones(64, 64) @ torch.ones(64, 64)
+    x = torch.ones(64, 64, requires_grad=True)
+    (x @ torch.ones(64, 64)).sum().backward()
     with open("/proc/self/maps", encoding="utf-8") as maps:
         libraries = {line.split()[-1] for line in maps if ".so" in line}
     blas = sorted(path for path in libraries if "blas" in os.path.basename(path) or "mkl_rt" in path)
@@ -38,31 +50,28 @@ def describe():
     text = " ".join(blas) if blas else "unknown BLAS"
     # Debian's reference BLAS has a directory of its own, and so have its alternatives.
     reference = any(os.path.dirname(path).endswith("/blas") for path in blas)
-    print(json.dumps({"version": torch.__version__, "blas": text, "reference_blas": reference}))
-
-
-def load(torch):
-    import gzip
-
-    import numpy
-
-    with gzip.open(DATA + "train-images-idx3-ubyte.gz") as file:
-        pixels = numpy.frombuffer(file.read(), numpy.uint8, offset=16)
-    with gzip.open(DATA + "train-labels-idx1-ubyte.gz") as file:
-        labels = numpy.frombuffer(file.read(), numpy.uint8, offset=8)
-    images = pixels.reshape(-1, 784).astype(numpy.float32) / numpy.float32(255)
-    return torch.from_numpy(images), torch.from_numpy(labels.astype(numpy.int64))
+    answer = {
+        "version": torch.__version__,
+        "blas": text,
+        "reference_blas": reference,
+        "fused": can(lambda: torch.optim.AdamW([x], fused=True).step()),
+        "compile": can(lambda: torch.compile(torch.nn.ReLU())(torch.ones(3))),
+    }
+    print(json.dumps(answer))
 
 
 def train(rank, options, rendezvous):
     import torch
     from torch import nn
 
+    import models
+
     torch.set_num_threads(options.threads)
     torch.manual_seed(1)
-    images, labels = load(torch)
-    model = nn.Sequential(nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 128), nn.ReLU(), nn.Linear(128, 10))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    model, data, optimizer_class, settings = models.make(options.model)
+    if options.fused:
+        settings["fused"] = True
+    optimizer = optimizer_class(model.parameters(), **settings)
     loss_of = nn.CrossEntropyLoss()
     distributed = options.processes > 1
     step_model = model
@@ -71,24 +80,28 @@ def train(rank, options, rendezvous):
             "gloo", init_method="file://" + rendezvous, rank=rank, world_size=options.processes
         )
         step_model = nn.parallel.DistributedDataParallel(model, gradient_as_bucket_view=True)
-    order = torch.randperm(len(images))
+    if options.compile:
+        step_model = torch.compile(step_model)
+    order = torch.randperm(data.size)
     global_batch = options.processes * options.batch_size
 
     def step(number):
-        begin = (number * global_batch + rank * options.batch_size) % (len(images) - options.batch_size)
-        chosen = order[begin : begin + options.batch_size]
+        begin = (number * global_batch + rank * options.batch_size) % (data.size - options.batch_size)
+        inputs, targets = data.batch(order[begin : begin + options.batch_size])
         optimizer.zero_grad(set_to_none=True)
-        loss = loss_of(step_model(images[chosen]), labels[chosen])
+        loss = loss_of(step_model(inputs).flatten(0, -2), targets.flatten())
         loss.backward()
         optimizer.step()
         return loss.detach()
 
-    for number in range(WARM_UP_STEPS):
+    step(0)
+    first_step = time.perf_counter() - STARTED
+    for number in range(1, options.warm_up):
         step(number)
     if distributed:
         torch.distributed.barrier()
     begin = time.perf_counter()
-    losses = [step(WARM_UP_STEPS + number) for number in range(options.steps)]
+    losses = [step(options.warm_up + number) for number in range(options.steps)]
     if distributed:
         torch.distributed.barrier()
     seconds = time.perf_counter() - begin
@@ -105,9 +118,11 @@ def train(rank, options, rendezvous):
     if rank == 0:
         answer = {
             "samples_per_second": options.steps * global_batch / seconds,
-            "loss": float(torch.stack(losses[-20:]).mean()),
+            "loss": float(torch.stack(losses[-5:]).mean()),
             "parameters": flat.numel(),
             "same_parameters": same,
+            "first_step_seconds": first_step,
+            "peak_mebibytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         }
         print(json.dumps(answer), flush=True)
 

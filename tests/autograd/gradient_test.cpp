@@ -6,7 +6,11 @@
 #include <vector>
 
 #include "tests/autograd/random_tensor.h"
+#include "viva/autograd/attention.h"
+#include "viva/autograd/convolution.h"
+#include "viva/autograd/embedding.h"
 #include "viva/autograd/gradient_check.h"
+#include "viva/autograd/layer_norm.h"
 #include "viva/autograd/matmul.h"
 #include "viva/autograd/pointwise.h"
 #include "viva/autograd/reduce.h"
@@ -156,6 +160,89 @@ TEST(Gradient, Linear) {
     expect_gradient([](Tape&, Inputs in) { return linear(in[0], in[1], in[2]); }, inputs);
     expect_gradient([](Tape&, Inputs in) { return linear(in[0], in[1], std::nullopt) + 0.0 * sum(in[2]); }, inputs);
     expect_gradient([](Tape&, Inputs in) { return linear(in[0], in[1], in[2], Activation::kRelu); }, inputs);
+  }
+}
+
+TEST(Gradient, Convolutions) {
+  struct Case {
+    Shape input, weight;
+    Conv2dShape settings;
+  };
+  const std::vector<Case> cases{
+      {{2, 3, 5, 4}, {4, 3, 3, 3}, {}},
+      {{1, 1, 1, 1}, {1, 1, 1, 1}, {}},
+      {{2, 4, 6, 5}, {6, 2, 3, 2}, {.stride_h = 2, .padding_h = 1, .padding_w = 2, .dilation_w = 2, .groups = 2}},
+      {{0, 2, 3, 3}, {2, 2, 3, 3}, {}},
+      {{1, 8, 3, 3}, {8, 8, 2, 2}, {.output_block = 8}},
+  };
+  for (const Case& c : cases) {
+    const std::vector<Tensor> inputs{random_tensor(c.input, 17), random_tensor(c.weight, 18, -0.5, 0.5),
+                                     random_tensor({c.weight[0]}, 19)};
+    for (const bool relu : {false, true}) {
+      Conv2dShape settings = c.settings;
+      settings.relu = relu;
+      expect_gradient([&](Tape&, Inputs in) { return conv2d(in[0], in[1], in[2], settings); }, inputs,
+                      to_string(c.input));
+      expect_gradient([&](Tape&, Inputs in) { return conv2d(in[0], in[1], std::nullopt, settings) + 0.0 * sum(in[2]); },
+                      inputs);
+    }
+  }
+  // Only the bias, or only the weight, is asked for.
+  const Tensor image = random_tensor({2, 3, 5, 4}, 17), weight = random_tensor({4, 3, 3, 3}, 18);
+  expect_gradient([&](Tape& tape, Inputs in) { return conv2d(tape.constant(image), tape.constant(weight), in[0]); },
+                  {random_tensor({4}, 19)});
+  expect_gradient([&](Tape& tape, Inputs in) { return conv2d(tape.constant(image), in[0], std::nullopt); }, {weight});
+}
+
+TEST(Gradient, Pooling) {
+  struct Case {
+    Shape input;
+    Pool2dShape settings;
+  };
+  const std::vector<Case> cases{
+      {{2, 3, 4, 6}, {.kernel_h = 2, .kernel_w = 2, .stride_h = 2, .stride_w = 2}},
+      {{1, 1, 1, 1}, {}},
+      {{2, 2, 5, 5}, {.kernel_h = 3, .kernel_w = 2, .stride_h = 1, .stride_w = 2, .padding_h = 1, .padding_w = 1}},
+      {{0, 2, 2, 2}, {}},
+      {{1, 2, 3, 4, 8}, {.kernel_h = 2, .kernel_w = 2, .stride_h = 1, .stride_w = 2}},
+  };
+  for (const Case& c : cases) {
+    const std::vector<Tensor> inputs{random_tensor(c.input, 20)};
+    const std::string what = to_string(c.input);
+    expect_gradient([&](Tape&, Inputs in) { return max_pool2d(in[0], c.settings); }, inputs, "max " + what);
+    expect_gradient([&](Tape&, Inputs in) { return max_pool2d(in[0], c.settings, Activation::kRelu); }, inputs);
+    expect_gradient([&](Tape&, Inputs in) { return average_pool2d(in[0], c.settings); }, inputs, "average " + what);
+    expect_gradient([&](Tape&, Inputs in) { return global_average_pool2d(in[0]); }, inputs, "global " + what);
+    expect_gradient([&](Tape&, Inputs in) { return from_channel_blocks(in[0]); }, inputs, "blocks " + what);
+  }
+}
+
+TEST(Gradient, LayerNormalisation) {
+  for (const Shape& shape : std::vector<Shape>{{3, 5}, {2, 3, 17}, {1, 2}, {0, 4}, {7}}) {
+    const Shape width{shape.back()};
+    expect_gradient([](Tape&, Inputs in) { return layer_norm(in[0], in[1], in[2], 0.1); },
+                    {random_tensor(shape, 21), random_tensor(width, 22), random_tensor(width, 23)}, to_string(shape));
+  }
+  // Every value of a row of one element is its own mean.
+  expect_gradient([](Tape&, Inputs in) { return layer_norm(in[0], in[1], in[2]); },
+                  {random_tensor({4, 1}, 21), random_tensor({1}, 22), random_tensor({1}, 23)});
+}
+
+TEST(Gradient, Embeddings) {
+  const Tensor indices = Tensor::from_values<std::int32_t>({3, 0, 3, 3, 1, 0}, {2, 3});
+  expect_gradient([&](Tape&, Inputs in) { return embedding(in[0], indices); }, {random_tensor({5, 4}, 24)});
+  const Tensor none = Tensor::zeros({2, 0}, Dtype::kInt32);
+  expect_gradient([&](Tape&, Inputs in) { return embedding(in[0], none); }, {random_tensor({5, 4}, 24)});
+}
+
+TEST(Gradient, Attention) {
+  struct Case {
+    std::int64_t batch, length, heads, size;
+  };
+  for (const auto& [batch, length, heads, size] :
+       std::vector<Case>{{2, 5, 2, 3}, {1, 1, 1, 1}, {1, 13, 1, 9}, {0, 3, 2, 2}, {2, 9, 3, 1}}) {
+    expect_gradient([heads = heads](Tape&, Inputs in) { return causal_attention(in[0], heads); },
+                    {random_tensor({batch, length, 3 * heads * size}, 25, -1.5, 1.5)});
   }
 }
 

@@ -6,42 +6,15 @@
 #include <algorithm>
 #include <cmath>
 
-#include "viva/nn/classifier.h"
-#include "viva/tensor/random.h"
+#include "tests/nn/model_gradients.h"
 
 namespace viva::nn {
 namespace {
 
-template <typename T>
-data::Batch random_batch(std::int64_t n, Shape image, std::int64_t classes, std::uint64_t seed) {
-  const RandomStream random(seed, RandomPurpose::kInitialize, 99);
-  image.insert(image.begin(), n);
-  data::Batch batch{Tensor::zeros(image, dtype_of<T>), Tensor::zeros({n}, Dtype::kInt32)};
-  std::uint64_t element = 0;
-  for (T& x : batch.inputs.mutable_values<T>()) x = static_cast<T>(random.uniform(element++));
-  for (std::int32_t& y : batch.targets.mutable_values<std::int32_t>()) {
-    y = static_cast<std::int32_t>(random.below(element++, static_cast<std::uint64_t>(classes)));
-  }
-  return batch;
-}
+using test::random_batch;
 
-struct Gradients {
-  double loss;
-  std::vector<Tensor> grads;
-};
-
-Gradients gradients(const Model& model, const data::Batch& batch, std::span<const Param> params) {
-  const optim::Layout layout(params);
-  const Tensor buffer = layout.make_buffer();
-  GradSink sink(layout, buffer);
-  Arena arena;
-  const StepContext context{.arena = arena};
-  Gradients result{classifier_loss(model)(context, batch, params, sink), {}};
-  for (std::size_t i = 0; i < params.size(); ++i) {
-    EXPECT_TRUE(sink.given(i));
-    result.grads.push_back(layout.view(buffer, i));
-  }
-  return result;
+test::LossGradients gradients(const Model& model, const data::Batch& batch, std::span<const Param> params) {
+  return test::gradients_of(classifier_loss(model), batch, params);
 }
 
 TEST(Mlp, TheGradientIsThatOfFiniteDifferences) {

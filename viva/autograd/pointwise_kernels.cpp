@@ -10,6 +10,7 @@
 #include <hwy/highway.h>
 
 #include "viva/tensor/math-inl.h"
+#include "viva/tensor/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace viva::autograd::HWY_NAMESPACE {
@@ -19,9 +20,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 namespace math = viva::HWY_NAMESPACE;
 
 template <typename T>
-using Tag = hn::ScalableTag<T>;
+using Tag = math::VectorTag<T>;
 template <typename T>
-using V = hn::Vec<Tag<T>>;
+using V = math::Vector<T>;
 
 // A function's value and its derivative at some lanes.
 template <typename T>
@@ -78,40 +79,13 @@ Jet<T> jet_of(V<T> x, [[maybe_unused]] V<T> parameter) {
   }
 }
 
-// Calls body(i, count) for whole vectors and once, with fewer elements, for the rest. An element's arithmetic is that
-// of its lane alone, wherever it stands.
-template <typename T, typename Body>
-void for_vectors(size_t count, Body body) {
-  const Tag<T> d;
-  const size_t lanes = hn::Lanes(d);
-  size_t i = 0;
-  for (; i + lanes <= count; i += lanes) body(i, lanes);
-  if (i < count) body(i, count - i);
-}
-
-template <typename T>
-V<T> load(const T* from, size_t count) {
-  const Tag<T> d;
-  return count == hn::Lanes(d) ? hn::LoadU(d, from) : hn::MaskedLoad(hn::FirstN(d, count), d, from);
-}
-
-template <typename T>
-void store(V<T> value, T* to, size_t count) {
-  const Tag<T> d;
-  if (count == hn::Lanes(d)) {
-    hn::StoreU(value, d, to);
-  } else {
-    hn::BlendedStore(value, hn::FirstN(d, count), d, to);
-  }
-}
-
 template <Unary kOperation, typename T>
 void unary_loop(T parameter, const T* x, T* out, T* slope, size_t count) {
   const V<T> p = hn::Set(Tag<T>(), parameter);
-  for_vectors<T>(count, [&](size_t i, size_t n) HWY_ATTR {
-    const Jet<T> jet = jet_of<kOperation, T>(load(x + i, n), p);
-    store<T>(jet.value, out + i, n);
-    if (slope != nullptr) store<T>(jet.slope, slope + i, n);
+  math::ForVectors<T>(count, [&](size_t i, size_t n) HWY_ATTR {
+    const Jet<T> jet = jet_of<kOperation, T>(math::LoadPart(x + i, n), p);
+    math::StorePart<T>(jet.value, out + i, n);
+    if (slope != nullptr) math::StorePart<T>(jet.slope, slope + i, n);
   });
 }
 
@@ -141,7 +115,9 @@ void unary_impl(Unary operation, T parameter, const T* x, T* out, T* slope, size
 
 template <typename T, typename F>
 void binary_loop(const T* a, const T* b, T* out, size_t count, F f) {
-  for_vectors<T>(count, [&](size_t i, size_t n) HWY_ATTR { store<T>(f(load(a + i, n), load(b + i, n)), out + i, n); });
+  math::ForVectors<T>(count, [&](size_t i, size_t n) HWY_ATTR {
+    math::StorePart<T>(f(math::LoadPart(a + i, n), math::LoadPart(b + i, n)), out + i, n);
+  });
 }
 
 template <typename T>
@@ -163,8 +139,9 @@ void binary_impl(Binary operation, const T* a, const T* b, T* out, size_t count)
 template <typename T>
 void affine_impl(const T* x, T factor, T offset, T* out, size_t count) {
   const V<T> f = hn::Set(Tag<T>(), factor), o = hn::Set(Tag<T>(), offset);
-  for_vectors<T>(count,
-                 [&](size_t i, size_t n) HWY_ATTR { store<T>(hn::Add(hn::Mul(f, load(x + i, n)), o), out + i, n); });
+  math::ForVectors<T>(count, [&](size_t i, size_t n) HWY_ATTR {
+    math::StorePart<T>(hn::Add(hn::Mul(f, math::LoadPart(x + i, n)), o), out + i, n);
+  });
 }
 
 void unary_f32(Unary operation, float p, const float* x, float* out, float* slope, size_t n) {

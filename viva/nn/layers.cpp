@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <optional>
+#include <utility>
 
 #include "viva/autograd/pointwise.h"
 #include "viva/autograd/shape.h"
@@ -11,6 +11,12 @@
 #include "viva/tensor/random.h"
 
 namespace viva::nn {
+
+Shape with_last_axis(Shape shape, std::int64_t length) {
+  if (!shape.empty()) shape.pop_back();
+  shape.push_back(length);
+  return shape;
+}
 
 Linear::Linear(std::int64_t in, std::int64_t out, LinearOptions options) : in_(in), out_(out), options_(options) {
   if (in < 1 || out < 1)
@@ -20,17 +26,14 @@ Linear::Linear(std::int64_t in, std::int64_t out, LinearOptions options) : in_(i
 void Linear::declare(Declarations& declarations) {
   name_ = declarations.path();
   const Initializer initializer = uniform(1 / std::sqrt(static_cast<double>(in_)));
-  weight_ = declarations.parameter("weight", {out_, in_}, initializer);
-  if (options_.bias) bias_ = declarations.parameter("bias", {out_}, initializer);
+  weight_ = declarations.parameter("weight", {out_, in_}, options_.weight.value_or(initializer));
+  if (options_.bias) bias_ = declarations.parameter("bias", {out_}, options_.bias_values.value_or(initializer));
 }
 
 Variable Linear::forward(const Params& params, const Variable& x) const {
   if (x.rank() == 0 || x.shape().back() != in_) {
-    Shape expected = x.shape();
-    if (!expected.empty()) expected.pop_back();
-    expected.push_back(in_);
-    throw ShapeMismatch(fmt::format("layer '{}' (Linear): input, whose last axis is the layer's", name_), expected,
-                        x.shape());
+    throw ShapeMismatch(fmt::format("layer '{}' (Linear): input, whose last axis is the layer's", name_),
+                        with_last_axis(x.shape(), in_), x.shape());
   }
   return autograd::linear(x, params[weight_], options_.bias ? std::optional(params[bias_]) : std::nullopt, activation_);
 }
@@ -40,7 +43,7 @@ bool Linear::absorb_relu() {
   return true;
 }
 
-Variable Relu::forward(const Params&, const Variable& x) const { return skipped_ ? x : autograd::relu(x); }
+Variable Relu::forward(const Params&, const Variable& x) const { return autograd::relu(x); }
 
 Function Gelu() { return Function(autograd::gelu); }
 Function Silu() { return Function(autograd::silu); }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "viva/autograd/matmul.h"
@@ -11,9 +12,14 @@ namespace viva::nn {
 
 struct LinearOptions {
   bool bias = true;
+  // The first values; without them uniform in ±1/√in, PyTorch's default.
+  std::optional<Initializer> weight = std::nullopt, bias_values = std::nullopt;
 };
 
-// (…, in) → (…, out) with weight (out, in) and bias (out), both uniform in ±1/√in at first (PyTorch's default).
+// The shape with another last axis, for messages about layers that care only for that.
+Shape with_last_axis(Shape shape, std::int64_t length);
+
+// (…, in) → (…, out) with weight (out, in) and bias (out).
 // InvalidShape for a size below 1; ShapeMismatch naming the layer.
 class Linear final : public Module {
  public:
@@ -30,15 +36,11 @@ class Linear final : public Module {
   std::size_t weight_ = 0, bias_ = 0;
 };
 
+// A neighbour in a Sequential may do its work.
 class Relu final : public Module {
  public:
   void declare(Declarations&) override {}
   Variable forward(const Params& params, const Variable& x) const override;
-  // The module before has taken this one over.
-  void skip() { skipped_ = true; }
-
- private:
-  bool skipped_ = false;
 };
 
 // A function of each element, or of each row, without parameters.

@@ -52,8 +52,12 @@ class Module {
   // Called once, by the model that the module becomes a part of.
   virtual void declare(Declarations& declarations) = 0;
   virtual Variable forward(const Params& params, const Variable& x) const = 0;
-  // Takes over a ReLU that follows, where that saves a pass; false where it can't.
+  // Takes over a ReLU that follows, or one that comes just before, where that saves a pass; false where it can't.
   virtual bool absorb_relu() { return false; }
+  virtual bool absorb_relu_before() { return false; }
+  // Whether forward() takes images in blocks of channels (viva/autograd/convolution.h), and that the next module does.
+  virtual bool reads_channel_blocks() const { return false; }
+  virtual void may_give_channel_blocks() {}
 };
 
 }  // namespace viva::nn

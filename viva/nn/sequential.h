@@ -28,11 +28,19 @@ class Sequential final : public Module {
 
   void declare(Declarations& declarations) override;
   Variable forward(const Params& params, const Variable& x) const override;
+  bool reads_channel_blocks() const override {
+    return !parts_.empty() && parts_.front().module->reads_channel_blocks();
+  }
+  void may_give_channel_blocks() override;
 
  private:
+  // Lets modules take over what their neighbours do.
+  void fuse();
+
   struct Part {
     std::string name;
     std::unique_ptr<Module> module;
+    bool skipped = false;  // a ReLU that a neighbour has taken over
   };
   std::vector<Part> parts_;
 };

@@ -1,0 +1,52 @@
+// The reference models in training: two workers, on Fashion-MNIST (mlp, cnn) or on a text (gpt).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "viva/data/dataset.h"
+#include "viva/nn/model.h"
+#include "viva/optim/optimizer.h"
+
+namespace viva::bench {
+
+inline constexpr std::int64_t kWorkers = 2;
+
+// What is trained, and how: viva and its rivals do the same.
+struct Problem {
+  std::string name;  // "mlp", "cnn", "gpt"
+  nn::Model model;
+  data::Dataset dataset;
+  optim::Optimizer optimizer;
+  std::int64_t batch_size = 64;  // of one worker
+  // Floating-point operations a sample of a step's matrix products and convolutions, as the direct algorithms have
+  // them: forward, and the gradients of weights and activations.
+  double flops_per_sample = 0;
+  int steps = 0, warm_up_steps = 0;
+  double learnt_loss = 0;  // a model that learns is below this at the end
+
+  std::int64_t parameters() const;
+};
+
+// IoError where the data is not installed; Error for another name.
+Problem make_problem(const std::string& name);
+
+class Training {
+ public:
+  explicit Training(Problem problem) : problem_(std::move(problem)) {}
+
+  // Samples a second on this many threads; Error where the training did not learn or where its parameters are not
+  // those of the first measurement, bit for bit.
+  double measure(int threads);
+
+  const Problem& problem() const { return problem_; }
+
+ private:
+  void check(double loss, std::vector<Param> params);
+
+  Problem problem_;
+  std::vector<Param> first_result_;
+};
+
+}  // namespace viva::bench

@@ -1,0 +1,13 @@
+// Rows of a table by their numbers.
+#pragma once
+
+#include "viva/autograd/tape.h"
+
+namespace viva::autograd {
+
+// table (count, width) and indices (…) int32: (…, width). The gradients of rows that occur several times are added in
+// the order of the indices. IndexOutOfBounds naming the sample (the index's place on the first axis) for a number that
+// is no row's.
+Variable embedding(const Variable& table, const Tensor& indices);
+
+}  // namespace viva::autograd
