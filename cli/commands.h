@@ -28,8 +28,29 @@ struct EvalCommand {
   bool json = false;
 };
 
+struct PredictCommand {
+  std::string recipe;
+  std::vector<std::string> overrides;
+  std::string params, inputs;
+  bool probabilities = false;
+  std::string out;  // an NPY file; empty: the results are printed
+};
+
+struct SampleCommand {
+  std::string recipe;
+  std::vector<std::string> overrides;
+  std::string params;
+  std::string prompt = "\n";
+  std::int64_t length = 500;
+  double temperature = 0.8;
+  std::int64_t top = 0;
+  std::uint64_t seed = 0;
+};
+
 void train(const TrainCommand& command);
 void eval(const EvalCommand& command);
+void predict(const PredictCommand& command);
+void sample(const SampleCommand& command);
 // Prints the digest of the parameters in a file.
 void print_digest(const std::string& params);
 

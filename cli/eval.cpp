@@ -15,20 +15,19 @@ namespace viva::cli {
 
 void eval(const EvalCommand& command) {
   const Recipe recipe = load_recipe(command.recipe, command.overrides);
-  std::vector<Param> stored = io::read_safetensors(command.params);
-  const TestProblem problem = load_test_problem(recipe);
-  const std::vector<Param> params = params_of_model(problem.model, std::move(stored), command.params);
-  const Evaluation result = evaluate(problem.model, params, problem.test);
+  const JudgedProblem problem = load_judged_problem(recipe);
+  const std::vector<Param> params = load_params(problem.model.model, command.params);
+  const Evaluation result = evaluate(problem.model.model, params, problem.dataset);
   const std::string digest = io::digest(params);
   if (command.json) {
-    const nlohmann::ordered_json json = {{"test_samples", result.samples},
-                                         {"test_loss", result.loss},
-                                         {"test_accuracy", result.accuracy},
+    const nlohmann::ordered_json json = {{problem.part + "_samples", result.samples},
+                                         {problem.part + "_loss", result.loss},
+                                         {problem.part + "_accuracy", result.accuracy},
                                          {"digest", digest}};
     print_results(json.dump() + "\n");
     return;
   }
-  print_results(fmt::format("test loss {:.4f}, accuracy {:.4f} on {} samples\ndigest {}\n", result.loss,
+  print_results(fmt::format("{} loss {:.4f}, accuracy {:.4f} on {} samples\ndigest {}\n", problem.part, result.loss,
                             result.accuracy, result.samples, digest));
 }
 

@@ -18,4 +18,7 @@ struct Evaluation {
 // In batches of fixed size, in the dataset's order, by one thread: the same bits everywhere.
 Evaluation evaluate(const nn::Model& model, std::span<const Param> params, const data::Dataset& dataset);
 
+// What the model makes of each sample: float32 (samples, classes), each row with sum 1.
+Tensor probabilities(const nn::Model& model, std::span<const Param> params, const data::Dataset& dataset);
+
 }  // namespace viva::cli

@@ -1,119 +1,176 @@
 #include "cli/problem.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
-#include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
+#include <variant>
 
+#include "cli/labelled_data.h"
 #include "viva/base/error.h"
-#include "viva/data/idx.h"
-#include "viva/nn/mlp.h"
+#include "viva/data/split.h"
+#include "viva/data/text.h"
 
 namespace viva::cli {
 namespace {
 
-// A label beyond this is taken for damage, unless the recipe gives the number of classes.
-constexpr std::int64_t kMaxInferredClasses = 10'000;
+// The parts of labelled data, each where the recipe names files for it.
+struct LabelledFiles {
+  std::string train;  // the name of the training samples in messages
+  std::optional<std::string> validation, test;
+};
 
-// Every label must be one of `classes`; returns the largest, -1 where there is none.
-std::int64_t check_labels(const std::string& path, std::int64_t classes, std::string_view advice) {
-  const Tensor stored = data::read_idx(path);
-  if (is_floating(stored.dtype())) {
-    throw IoError(path, -1, fmt::format("expected whole numbers as labels, found {}", name_of(stored.dtype())));
+LabelledFiles files_of(const ImageData& data) {
+  const auto images = [](const std::optional<ImageFiles>& files) {
+    return files ? std::optional(files->images) : std::nullopt;
+  };
+  return {data.train.images, images(data.validation), images(data.test)};
+}
+
+LabelledFiles files_of(const CsvData& data) { return {data.train, data.validation, data.test}; }
+
+data::Dataset load_samples(const ImageData& data, const ImageFiles& files) { return load_images(files, data); }
+data::Dataset load_samples(const CsvData& data, const std::string& file) { return load_csv(file, data); }
+
+// The largest class of a part, which must be one of the model's.
+std::int64_t largest_class(const ImageFiles& files, const data::Dataset&, std::int64_t classes,
+                           std::string_view advice) {
+  return largest_label(files.labels, classes, advice);
+}
+std::int64_t largest_class(const std::string& file, const data::Dataset& samples, std::int64_t classes,
+                           std::string_view advice) {
+  return largest_target(samples, file, classes, advice);
+}
+
+template <typename Source, typename Files>
+data::Dataset load_part(const Source& source, const Files& files, std::int64_t classes) {
+  data::Dataset samples = load_samples(source, files);
+  largest_class(files, samples, classes, ", which the model has no class for");
+  return samples;
+}
+
+// The recipe's number of classes, or that of the training samples.
+template <typename Source>
+std::int64_t classes_in(const Recipe& recipe, const Source& source, const data::Dataset& train) {
+  if (recipe.model.classes) {
+    largest_class(source.train, train, *recipe.model.classes, ", which is outside model.classes");
+    return *recipe.model.classes;
   }
-  const Tensor labels = stored.to(Dtype::kInt32);
-  const std::span<const std::int32_t> values = labels.values<std::int32_t>();
-  std::int64_t largest = -1;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (values[i] < 0 || values[i] >= classes) {
-      throw IoError(
-          path, -1,
-          fmt::format("expected labels from 0 to {}, found {} at index {}{}", classes - 1, values[i], i, advice));
+  return largest_class(source.train, train, kMaxInferredClasses, "; give model.classes where there are more") + 1;
+}
+
+void check_shape(const data::Dataset& dataset, const std::string& path, const data::Dataset& train,
+                 const std::string& train_path) {
+  const Shape expected = train.spec().input_shape, got = dataset.spec().input_shape;
+  if (got == expected) return;
+  throw IoError(
+      path, -1,
+      fmt::format("expected samples of shape {}, as in {}, found {}", to_string(expected), train_path, to_string(got)));
+}
+
+data::AugmentOptions augmentation_of(const ImageData& data) {
+  return {.flip = data.flip, .crop_padding = data.crop_padding, .border = -data.mean / data.deviation};
+}
+
+data::AugmentOptions augmentation_of(const CsvData&) { return {}; }
+
+template <typename Source>
+Problem load_labelled(const Recipe& recipe, const Source& source) {
+  const LabelledFiles names = files_of(source);
+  data::Dataset train = load_samples(source, source.train);
+  const std::int64_t classes = classes_in(recipe, source, train);
+  std::optional<data::Dataset> validation, test;
+  if (source.validation) {
+    validation = load_part(source, *source.validation, classes);
+    check_shape(*validation, *names.validation, train, names.train);
+  }
+  if (source.test) {
+    test = load_part(source, *source.test, classes);
+    check_shape(*test, *names.test, train, names.train);
+  }
+  if (recipe.data.validation_fraction) {
+    data::Split parts =
+        data::split(train, *recipe.data.validation_fraction, {.shuffle = true, .seed = recipe.train.seed});
+    train = std::move(parts.train);
+    validation = std::move(parts.validation);
+  }
+  NamedModel model = make_model(recipe.model, train.spec().input_shape, classes);
+  return {std::move(model), std::move(train), std::move(validation), std::move(test), augmentation_of(source)};
+}
+
+// Windows of validation text do not overlap: each character is judged once.
+Problem load_text_problem(const Recipe& recipe, const TextData& source) {
+  const std::int64_t context = std::get<GptRecipe>(recipe.model.kind).context;
+  const auto windows = [context](const data::Text& text, std::int64_t stride, const std::string& path) {
+    if (text.tokens.size() <= context) {
+      throw IoError(path, -1,
+                    fmt::format("expected more characters than the model's context of {}, found {}", context,
+                                text.tokens.size()));
     }
-    largest = std::max<std::int64_t>(largest, values[i]);
+    return data::window_dataset(text.tokens, {.context = context, .stride = stride});
+  };
+  data::Text text = data::load_text(source.train);
+  std::optional<data::Text> validation;
+  if (!source.validation.empty()) validation = data::load_text(source.validation, text.vocabulary);
+  if (recipe.data.validation_fraction) {
+    data::TextSplit parts = data::split(text, *recipe.data.validation_fraction);
+    text = std::move(parts.train);
+    validation = std::move(parts.validation);
   }
-  return largest;
+  std::optional<data::Dataset> judged;
+  if (validation)
+    judged = windows(*validation, context, (source.validation.empty() ? source.train : source.validation)[0]);
+  data::Dataset train = windows(text, 1, source.train[0]);
+  NamedModel model = make_model(recipe.model, train.spec().input_shape, text.vocabulary.size());
+  return {std::move(model), std::move(train), std::move(judged), std::nullopt, {}};
 }
 
-// The training labels decide where the recipe does not.
-std::int64_t classes_of(const Recipe& recipe) {
-  if (recipe.model.classes) return *recipe.model.classes;
-  constexpr std::string_view kAdvice = "; give model.classes where there are more";
-  const std::int64_t largest = check_labels(recipe.data.train_labels, kMaxInferredClasses, kAdvice);
-  if (largest < 0) throw IoError(recipe.data.train_labels, -1, "expected at least one label, found none");
-  return largest + 1;
-}
-
-// The widths of a perceptron, from the inputs to the classes.
-std::vector<std::int64_t> widths_of(const Recipe& recipe, const data::Dataset& dataset, std::int64_t classes) {
-  std::vector<std::int64_t> widths = {element_count(dataset.spec().input_shape)};
-  widths.insert(widths.end(), recipe.model.hidden.begin(), recipe.model.hidden.end());
-  widths.push_back(classes);
-  return widths;
-}
-
-data::Dataset load_test_dataset(const DataRecipe& recipe, std::int64_t classes) {
-  data::Dataset dataset = data::load_idx_dataset(*recipe.test_images, *recipe.test_labels);
-  check_labels(*recipe.test_labels, classes, ", which the model has no class for");
-  return dataset;
+// Only the test data, which is all that judging needs.
+template <typename Source>
+JudgedProblem load_test(const Recipe& recipe, const Source& source) {
+  const std::int64_t classes = classes_of(recipe);
+  data::Dataset test = load_part(source, *source.test, classes);
+  NamedModel model = make_model(recipe.model, test.spec().input_shape, classes);
+  return {std::move(model), std::move(test), "test"};
 }
 
 }  // namespace
 
-TrainProblem load_train_problem(const Recipe& recipe) {
-  data::Dataset train = data::load_idx_dataset(recipe.data.train_images, recipe.data.train_labels);
-  const std::int64_t classes = classes_of(recipe);
-  check_labels(recipe.data.train_labels, classes, ", which is outside model.classes");
-  const std::vector<std::int64_t> widths = widths_of(recipe, train, classes);
-  std::optional<data::Dataset> test;
-  if (recipe.data.test_images) {
-    test = load_test_dataset(recipe.data, classes);
-    const Shape expected = train.spec().input_shape;
-    if (const Shape got = test->spec().input_shape; got != expected) {
-      throw IoError(*recipe.data.test_images, -1,
-                    fmt::format("expected images of shape {}, as in {}, found {}", to_string(expected),
-                                recipe.data.train_images, to_string(got)));
-    }
+std::int64_t classes_of(const Recipe& recipe) {
+  if (recipe.model.classes) return *recipe.model.classes;
+  if (const auto* images = std::get_if<ImageData>(&recipe.data.source)) {
+    return classes_in(recipe, *images, {});  // their labels say it
   }
-  return {fmt::format("perceptron {}", fmt::join(widths, "-")), nn::mlp(widths), std::move(train), std::move(test)};
+  if (const auto* csv = std::get_if<CsvData>(&recipe.data.source)) {
+    return classes_in(recipe, *csv, load_samples(*csv, csv->train));
+  }
+  return vocabulary_of(recipe).size();
 }
 
-TestProblem load_test_problem(const Recipe& recipe) {
-  if (!recipe.data.test_images) {
-    throw ConfigError({}, 0, "data.test_images", "missing; evaluation needs data.test_images and data.test_labels");
-  }
-  const std::int64_t classes = classes_of(recipe);
-  data::Dataset test = load_test_dataset(recipe.data, classes);
-  nn::Model model = nn::mlp(widths_of(recipe, test, classes));
-  return {std::move(model), std::move(test)};
+data::Vocabulary vocabulary_of(const Recipe& recipe) {
+  const auto* text = std::get_if<TextData>(&recipe.data.source);
+  if (text == nullptr) throw ConfigError({}, 0, "data.text", "missing; only a text has characters");
+  return data::load_text(text->train).vocabulary;
 }
 
-std::vector<Param> params_of_model(const nn::Model& model, std::vector<Param> params, const std::string& path) {
-  const auto reject = [&](const std::string& message) {
-    throw IoError(path, -1, "these are not the parameters of the recipe's model: " + message);
-  };
-  // Initial parameters have the names, shapes and the order that the model needs; their values do not matter.
-  std::vector<Param> fitting = model.initial_params(0);
-  for (auto& [name, value] : fitting) {
-    const auto found =
-        std::find_if(params.begin(), params.end(), [&name = name](const Param& param) { return param.name == name; });
-    if (found == params.end()) reject(fmt::format("'{}' is missing", name));
-    if (found->value.shape() != value.shape()) {
-      reject(fmt::format("expected '{}' of shape {}, found {}", name, to_string(value.shape()),
-                         to_string(found->value.shape())));
-    }
-    if (found->value.dtype() != value.dtype()) {
-      reject(fmt::format("expected '{}' as {}, found {}", name, name_of(value.dtype()), name_of(found->value.dtype())));
-    }
-    value = found->value;
-    params.erase(found);
+Problem load_problem(const Recipe& recipe) {
+  if (const auto* images = std::get_if<ImageData>(&recipe.data.source)) return load_labelled(recipe, *images);
+  if (const auto* csv = std::get_if<CsvData>(&recipe.data.source)) return load_labelled(recipe, *csv);
+  return load_text_problem(recipe, std::get<TextData>(recipe.data.source));
+}
+
+JudgedProblem load_judged_problem(const Recipe& recipe) {
+  if (const auto* images = std::get_if<ImageData>(&recipe.data.source); images != nullptr && images->test) {
+    return load_test(recipe, *images);
   }
-  if (!params.empty()) reject(fmt::format("it has no '{}'", params.front().name));
-  return fitting;
+  if (const auto* csv = std::get_if<CsvData>(&recipe.data.source); csv != nullptr && csv->test) {
+    return load_test(recipe, *csv);
+  }
+  Problem problem = load_problem(recipe);
+  if (!problem.validation) {
+    throw ConfigError({}, 0, "data", "has neither test nor validation data, which evaluation needs");
+  }
+  return {std::move(problem.model), *std::move(problem.validation), "validation"};
 }
 
 }  // namespace viva::cli

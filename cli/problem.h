@@ -1,38 +1,42 @@
-// Problem: the data and the model that a recipe describes, checked against each other.
+// The data that a recipe describes, checked, with the model that learns from it.
 #pragma once
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 
+#include "cli/model.h"
 #include "cli/recipe.h"
+#include "viva/data/augment.h"
 #include "viva/data/dataset.h"
-#include "viva/nn/model.h"
+#include "viva/data/vocabulary.h"
 
 namespace viva::cli {
 
-struct TrainProblem {
-  std::string model_name;  // with its sizes, for people
-  nn::Model model;
+struct Problem {
+  NamedModel model;
   data::Dataset train;
-  std::optional<data::Dataset> test;
-};
-
-struct TestProblem {
-  nn::Model model;
-  data::Dataset test;
+  std::optional<data::Dataset> validation, test;
+  data::AugmentOptions augmentation;  // of training images
 };
 
 // IoError names the file (and the index of the label) where images and labels do not fit each other, the model or the
-// other images, or where there are none.
-TrainProblem load_train_problem(const Recipe& recipe);
+// other images, or where there are none; ConfigError where the recipe's settings do not fit the data.
+Problem load_problem(const Recipe& recipe);
 
-// The same without the training images; ConfigError where the recipe names no test data.
-TestProblem load_test_problem(const Recipe& recipe);
+struct JudgedProblem {
+  NamedModel model;
+  data::Dataset dataset;
+  std::string part;  // "test" or "validation"
+};
 
-// Names and shapes must be the model's, in any order; returns them in the model's order. IoError names `path` and the
-// parameter.
-std::vector<Param> params_of_model(const nn::Model& model, std::vector<Param> params, const std::string& path);
+// The test data, or the validation data where there is none; ConfigError where the recipe has neither.
+JudgedProblem load_judged_problem(const Recipe& recipe);
+
+// How many classes the model tells apart: the recipe's, or those of the training labels.
+std::int64_t classes_of(const Recipe& recipe);
+
+// The characters of the recipe's training text. ConfigError where it has none.
+data::Vocabulary vocabulary_of(const Recipe& recipe);
 
 }  // namespace viva::cli

@@ -57,6 +57,37 @@ void add_eval(CLI::App& app, EvalCommand& eval) {
   command->callback([&eval] { viva::cli::eval(eval); });
 }
 
+void add_predict(CLI::App& app, PredictCommand& predict) {
+  CLI::App* command =
+      app.add_subcommand("predict", "Print the class that stored parameters see in each image of a file.");
+  add_recipe(*command, predict.recipe, predict.overrides);
+  command->add_option("PARAMS", predict.params, "the parameters, a safetensors file")->required();
+  command->add_option("INPUTS", predict.inputs, "images, an IDX file (plain or gzip) or an NPY file")->required();
+  command->add_flag("--probabilities", predict.probabilities, "every class's probability instead");
+  command
+      ->add_option("--out", predict.out, "write an NPY file: classes int32 (n), or probabilities\nfloat32 (n, classes)")
+      ->type_name("FILE.npy");
+  command->callback([&predict] { viva::cli::predict(predict); });
+}
+
+void add_sample(CLI::App& app, SampleCommand& sample) {
+  CLI::App* command = app.add_subcommand("sample", "Print text that a trained language model goes on to write.");
+  add_recipe(*command, sample.recipe, sample.overrides);
+  command->add_option("PARAMS", sample.params, "the parameters, a safetensors file")->required();
+  command->add_option("--prompt", sample.prompt, "the text to go on from (default: the end of a line)")
+      ->type_name("TEXT");
+  command->add_option("--length", sample.length, "characters to write (default: 500)")
+      ->check(CLI::Range(1, 10'000'000));
+  command
+      ->add_option("--temperature", sample.temperature,
+                   "0 takes the likeliest character, 1 the model's chances\n(default: 0.8)")
+      ->check(CLI::Range(0.0, 100.0));
+  command->add_option("--top", sample.top, "only the so many likeliest characters (default: all)")
+      ->check(CLI::Range(0, 256));
+  command->add_option("--seed", sample.seed, "the same seed writes the same text (default: 0)");
+  command->callback([&sample] { viva::cli::sample(sample); });
+}
+
 void add_digest(CLI::App& app, std::string& params) {
   CLI::App* command = app.add_subcommand("digest", "Print the digest of stored parameters, as training does.");
   command->add_option("PARAMS", params, "the parameters, a safetensors file")->required();
@@ -72,7 +103,8 @@ int fail(int code, const std::string& message) {
 int parse_and_run(CLI::App& app, int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
-    if (app.get_subcommands().empty()) return fail(kUsageError, "expected train, eval or digest; see viva --help");
+    if (app.get_subcommands().empty())
+      return fail(kUsageError, "expected train, eval, predict, sample or digest; see viva --help");
   } catch (const CLI::CallForHelp&) {
     print_results(app.help());
   } catch (const CLI::CallForVersion& version) {
@@ -88,6 +120,8 @@ int parse_and_run(CLI::App& app, int argc, const char* const* argv) {
 int run_program(int argc, const char* const* argv) {
   TrainCommand train;
   EvalCommand eval;
+  PredictCommand predict;
+  SampleCommand sample;
   std::string digest;
   try {
     CLI::App app("viva trains models by synchronous data parallelism: the same bits on any number of threads.", "viva");
@@ -96,6 +130,8 @@ int run_program(int argc, const char* const* argv) {
     app.footer("Exit codes: 0 done; 2 wrong usage or configuration; 1 anything that went wrong later.");
     add_train(app, train);
     add_eval(app, eval);
+    add_predict(app, predict);
+    add_sample(app, sample);
     add_digest(app, digest);
     return parse_and_run(app, argc, argv);
   } catch (const ConfigError& error) {

@@ -23,6 +23,7 @@ void ProgressWatch::watch() {
   constexpr auto kInterval = std::chrono::milliseconds(100);
   std::unique_lock lock(mutex_);
   while (!stopped_.wait_for(lock, kInterval, [this] { return stop_; })) {
+    if (paused_) continue;
     if (const observe::ProgressMoment moment = now(); moment.steps > 0) line_.update(moment);
   }
 }
@@ -34,6 +35,23 @@ void ProgressWatch::stop() {
   }
   stopped_.notify_one();
   if (thread_.joinable()) thread_.join();
+}
+
+void ProgressWatch::pause() {
+  const std::lock_guard lock(mutex_);
+  paused_ = true;
+  pause_begin_ = steady_clock::now();
+}
+
+void ProgressWatch::note(const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  line_.note(text);
+}
+
+void ProgressWatch::resume() {
+  const std::lock_guard lock(mutex_);
+  paused_ = false;
+  begin_ += steady_clock::now() - pause_begin_;
 }
 
 void ProgressWatch::finish() {

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <string>
 #include <thread>
 
 #include "viva/distributed/trainer.h"
@@ -21,6 +22,10 @@ class ProgressWatch {
   ProgressWatch(const ProgressWatch&) = delete;
   ProgressWatch& operator=(const ProgressWatch&) = delete;
 
+  // While training pauses: writes a line, and stops the clock until resume().
+  void pause();
+  void note(const std::string& text);
+  void resume();
   // Shows where training has ended.
   void finish();
 
@@ -31,10 +36,11 @@ class ProgressWatch {
 
   std::function<distributed::Progress()> source_;
   observe::ProgressLine line_;
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-  std::mutex mutex_;
+  std::mutex mutex_;  // guards the following and line_
   std::condition_variable stopped_;
-  bool stop_ = false;  // guarded by mutex_
+  bool stop_ = false, paused_ = false;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();  // less the time of pauses
+  std::chrono::steady_clock::time_point pause_begin_;
   std::thread thread_;
 };
 

@@ -5,10 +5,11 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <limits>
+#include <type_traits>
+#include <variant>
 
-#include "cli/recipe_table.h"
+#include "cli/recipe_sections.h"
 #include "viva/base/error.h"
 #include "viva/base/input_file.h"
 
@@ -21,13 +22,10 @@ using optim::OptimizerKind;
 // No recipe comes near this size. The parser needs stack for every level of a text's nesting, about 300 bytes, and a
 // dotted key makes a level of two bytes.
 constexpr std::uint64_t kMaxRecipeSize = 16 << 10;
-constexpr IntegerRange kCount{1, 1'000'000'000};
-constexpr IntegerRange kWidth{1, 1'000'000};
 constexpr IntegerRange kWorkers{1, 65'536};
 constexpr IntegerRange kBatchesPerStep{1, 1'000'000};
 constexpr IntegerRange kSteps{0, kMaxSteps};
 constexpr IntegerRange kSeed{0, std::numeric_limits<std::int64_t>::max()};
-constexpr std::size_t kMaxLayers = 100;
 
 constexpr std::array kOptimizers = {OptimizerKind::kSgd, OptimizerKind::kSgdMomentum, OptimizerKind::kRmsprop,
                                     OptimizerKind::kAdam, OptimizerKind::kAdamW};
@@ -56,19 +54,13 @@ const std::vector<OptimizerSetting>& optimizer_settings() {
 
 const std::vector<SectionKeys>& known_keys() {
   static const std::vector<SectionKeys> kKeys = {
-      {"data", {"train_images", "train_labels", "test_images", "test_labels"}},
-      {"model", {"kind", "hidden", "classes"}},
+      data_keys(),
+      model_keys(),
       {"optimizer", {"kind", "lr", "momentum", "alpha", "beta1", "beta2", "eps", "weight_decay"}},
       {"train",
-       {"workers", "batch_size", "batches_per_step", "aggregation", "epochs", "steps", "seed", "shuffle",
-        "drop_last"}}};
+       {"workers", "batch_size", "batches_per_step", "aggregation", "epochs", "steps", "seed", "shuffle", "drop_last",
+        "evaluate_every", "patience", "keep_best"}}};
   return kKeys;
-}
-
-template <typename T>
-T required(const RecipeTable& table, std::string_view key, std::optional<T> value, std::string_view what) {
-  if (!value) table.fail(key, fmt::format("missing; expected {}", what));
-  return *std::move(value);
 }
 
 // The value whose name stands at `key`.
@@ -82,39 +74,6 @@ std::optional<Enum> choice(const RecipeTable& table, std::string_view key, const
   std::array<std::string_view, N> names;
   std::transform(values.begin(), values.end(), names.begin(), [](Enum value) { return name_of(value); });
   table.fail(key, fmt::format("expected one of {}, found \"{}\"", fmt::join(names, ", "), *name));
-}
-
-std::optional<std::string> path_at(const RecipeTable& table, std::string_view key, const std::string& file) {
-  const std::optional<std::string> path = table.string(key);
-  if (!path) return std::nullopt;
-  if (path->empty() || path->find('\0') != std::string::npos) table.fail(key, "expected a path");
-  return (std::filesystem::path(file).parent_path() / *path).string();
-}
-
-DataRecipe read_data(const RecipeTable& table, const std::string& file) {
-  constexpr std::string_view kImages = "the path of an IDX file with the training images";
-  constexpr std::string_view kLabels = "the path of an IDX file with the training labels";
-  DataRecipe data;
-  data.train_images = required(table, "data.train_images", path_at(table, "data.train_images", file), kImages);
-  data.train_labels = required(table, "data.train_labels", path_at(table, "data.train_labels", file), kLabels);
-  data.test_images = path_at(table, "data.test_images", file);
-  data.test_labels = path_at(table, "data.test_labels", file);
-  if (data.test_images && !data.test_labels) table.fail("data.test_images", "given without data.test_labels");
-  if (data.test_labels && !data.test_images) table.fail("data.test_labels", "given without data.test_images");
-  return data;
-}
-
-ModelRecipe read_model(const RecipeTable& table) {
-  const auto kind = required(table, "model.kind", table.string("model.kind"), "\"mlp\"");
-  if (kind != "mlp") table.fail("model.kind", fmt::format("expected \"mlp\", found \"{}\"", kind));
-  ModelRecipe model;
-  model.hidden = required(table, "model.hidden", table.integers("model.hidden", kWidth),
-                          "the widths of the hidden layers, such as [256, 128]");
-  if (model.hidden.size() > kMaxLayers) {
-    table.fail("model.hidden", fmt::format("expected at most {} layers, found {}", kMaxLayers, model.hidden.size()));
-  }
-  model.classes = table.integer("model.classes", kWidth);
-  return model;
 }
 
 optim::Optimizer read_optimizer(const RecipeTable& table) {
@@ -154,10 +113,28 @@ TrainRecipe read_train(const RecipeTable& table) {
   train.seed = static_cast<std::uint64_t>(table.integer("train.seed", kSeed).value_or(0));
   train.shuffle = table.boolean("train.shuffle").value_or(train.shuffle);
   train.drop_last = table.boolean("train.drop_last").value_or(train.drop_last);
+  train.evaluate_every = table.integer("train.evaluate_every", kCount);
+  train.patience = table.integer("train.patience", kCount);
+  train.keep_best = table.boolean("train.keep_best").value_or(train.patience.has_value());
   if (!train.epochs && !train.steps) {
     table.fail("train.epochs", "missing; expected train.epochs or train.steps, which end the training");
   }
   return train;
+}
+
+// What looks at validation data needs some.
+void check_validation(const RecipeTable& table, const Recipe& recipe) {
+  const auto has_files = [](const auto& source) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(source)>, TextData>) {
+      return !source.validation.empty();
+    } else {
+      return source.validation.has_value();
+    }
+  };
+  if (recipe.data.validation_fraction || std::visit(has_files, recipe.data.source)) return;
+  for (const std::string_view key : {"train.evaluate_every", "train.patience", "train.keep_best"}) {
+    if (table.has(key)) table.fail(key, "needs validation data: data.validation_fraction, or files");
+  }
 }
 
 }  // namespace
@@ -168,7 +145,9 @@ Recipe parse_recipe(std::string_view text, const std::string& file, std::span<co
                       fmt::format("expected a recipe of at most {} bytes, found {}", kMaxRecipeSize, text.size()));
   }
   const RecipeTable table(text, file, overrides, known_keys());
-  return {read_data(table, file), read_model(table), read_optimizer(table), read_train(table)};
+  Recipe recipe{read_data(table, file), read_model(table), read_optimizer(table), read_train(table)};
+  check_validation(table, recipe);
+  return recipe;
 }
 
 Recipe load_recipe(const std::string& path, std::span<const std::string> overrides) {

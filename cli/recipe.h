@@ -6,24 +6,65 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "viva/distributed/aggregation.h"
 #include "viva/optim/optimizer.h"
+#include "viva/tensor/conv2d.h"
 
 namespace viva::cli {
 
 inline constexpr std::int64_t kMaxSteps = 1'000'000'000'000;
 
 // Paths are as the recipe gives them, with its directory in front where they are relative.
+
+// IDX files, plain or gzip, or NPY files.
+struct ImageFiles {
+  std::string images, labels;
+};
+
+struct ImageData {
+  ImageFiles train;
+  std::optional<ImageFiles> validation, test;
+  // A stored pixel p becomes (p·scale - mean) / deviation.
+  double scale = 1.0 / 255, mean = 0, deviation = 1;
+  // Training images: mirrored at random; cut at random out of the image with a border of so many zeros.
+  bool flip = false;
+  std::int64_t crop_padding = 0;
+};
+
+struct CsvData {
+  std::string train;
+  std::optional<std::string> validation, test;
+  std::string target_column;  // empty: the last one
+};
+
+struct TextData {
+  std::vector<std::string> train, validation;  // no validation files: none, or a share
+};
+
 struct DataRecipe {
-  std::string train_images, train_labels;
-  // Both or none.
-  std::optional<std::string> test_images, test_labels;
+  std::variant<ImageData, CsvData, TextData> source;
+  // This share of the training samples is kept for validation.
+  std::optional<double> validation_fraction;
+};
+
+struct MlpRecipe {
+  std::vector<std::int64_t> hidden;
+};
+
+struct CnnRecipe {
+  Conv2dAlgorithm convolution = Conv2dAlgorithm::kWinograd;
+};
+
+struct GptRecipe {
+  std::int64_t context = 64, layers = 4, heads = 4, channels = 128;
+  double dropout = 0;
 };
 
 struct ModelRecipe {
-  std::vector<std::int64_t> hidden;
+  std::variant<MlpRecipe, CnnRecipe, GptRecipe> kind;
   // Without it: the largest training label plus one.
   std::optional<std::int64_t> classes;
 };
@@ -38,6 +79,12 @@ struct TrainRecipe {
   std::uint64_t seed = 0;
   bool shuffle = true;
   bool drop_last = false;
+  // Steps between two looks at the validation data; without it: an epoch.
+  std::optional<std::int64_t> evaluate_every;
+  // Training ends after so many looks without a better validation loss.
+  std::optional<std::int64_t> patience;
+  // The result is the parameters with the best validation loss, not the last ones.
+  bool keep_best = false;
 };
 
 struct Recipe {

@@ -172,6 +172,20 @@ std::optional<std::string> RecipeTable::string(std::string_view key) const {
   return node->as_string()->get();
 }
 
+std::vector<std::string> RecipeTable::strings(std::string_view key) const {
+  const toml::node* node = find(key);
+  if (node == nullptr) return {};
+  if (node->is_string()) return {node->as_string()->get()};
+  const bool array = node->is_array() && !node->as_array()->empty();
+  if (!array) fail(key, fmt::format("expected a string or an array of strings, found {}", describe(*node)));
+  std::vector<std::string> texts;
+  for (const toml::node& element : *node->as_array()) {
+    if (!element.is_string()) fail(key, fmt::format("expected an array of strings, found {}", describe(element)));
+    texts.push_back(element.as_string()->get());
+  }
+  return texts;
+}
+
 std::optional<bool> RecipeTable::boolean(std::string_view key) const {
   const toml::node* node = find(key);
   if (node == nullptr) return std::nullopt;

@@ -31,6 +31,8 @@ class RecipeTable {
   bool has(std::string_view key) const { return find(key) != nullptr; }
   // Nothing where the key is not given; an error where it has another type or is outside the range.
   std::optional<std::string> string(std::string_view key) const;
+  // A string, or an array of some; empty where the key is not given.
+  std::vector<std::string> strings(std::string_view key) const;
   std::optional<bool> boolean(std::string_view key) const;
   std::optional<std::int64_t> integer(std::string_view key, IntegerRange range) const;
   std::optional<double> number(std::string_view key) const;

@@ -53,6 +53,11 @@ std::string human_results(const TrainingOutcome& outcome, const std::optional<Ev
   std::string text = fmt::format("trained {} steps, {} samples in {:.2f} s: {:.0f} samples/s\n", outcome.result.steps,
                                  outcome.result.samples, outcome.seconds, outcome.samples_per_second());
   if (outcome.result.steps > 0) text += fmt::format("last step's loss {:.4f}\n", outcome.result.last_loss);
+  if (outcome.best_look) {
+    const auto& [steps, best] = *outcome.best_look;
+    text +=
+        fmt::format("best validation loss {:.4f}, accuracy {:.4f} after {} steps\n", best.loss, best.accuracy, steps);
+  }
   if (test) {
     text += fmt::format("test loss {:.4f}, accuracy {:.4f} on {} samples\n", test->loss, test->accuracy, test->samples);
   }
@@ -68,6 +73,12 @@ std::string json_results(const TrainingOutcome& outcome, const std::optional<Eva
   json["loss"] = nullptr;
   if (outcome.result.steps > 0) json["loss"] = outcome.result.last_loss;
   json["total_loss"] = outcome.result.total_loss;
+  if (outcome.last_look) {
+    json["validation_loss"] = outcome.last_look->evaluation.loss;
+    json["validation_accuracy"] = outcome.last_look->evaluation.accuracy;
+    json["best_validation_loss"] = outcome.best_look->evaluation.loss;
+    json["best_step"] = outcome.best_look->steps;
+  }
   json["test_loss"] = nullptr;
   json["test_accuracy"] = nullptr;
   if (test) {
@@ -86,7 +97,7 @@ std::string json_results(const TrainingOutcome& outcome, const std::optional<Eva
 void train(const TrainCommand& command) {
   check(command);
   const Recipe recipe = recipe_of(command);
-  const TrainProblem problem = load_train_problem(recipe);
+  const Problem problem = load_problem(recipe);
   const TrainingRun run(recipe, problem, command.executor, executors_of(command, recipe));
   std::optional<OutputDirectory> out;
   if (!command.out.empty()) out.emplace(command.out);
@@ -95,9 +106,9 @@ void train(const TrainCommand& command) {
   const TrainingOutcome outcome = run.run(command.quiet ? Audience::kNone : Audience::kPerson);
 
   std::optional<Evaluation> test;
-  if (problem.test) test = evaluate(problem.model, outcome.result.final_params, *problem.test);
-  const std::string digest = io::digest(outcome.result.final_params);
-  if (out) out->write_params(outcome.result.final_params);
+  if (problem.test) test = evaluate(problem.model.model, outcome.params, *problem.test);
+  const std::string digest = io::digest(outcome.params);
+  if (out) out->write_params(outcome.params);
   print_results(command.json ? json_results(outcome, test, digest) : human_results(outcome, test, digest));
 }
 

@@ -6,7 +6,9 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -14,6 +16,7 @@
 #include "cli/progress_watch.h"
 #include "viva/base/cpu.h"
 #include "viva/base/error.h"
+#include "viva/data/augment.h"
 #include "viva/nn/classifier.h"
 
 namespace viva::cli {
@@ -39,7 +42,66 @@ double TrainingOutcome::samples_per_second() const {
   return seconds > 0 ? static_cast<double>(result.samples) / seconds : 0;
 }
 
-TrainingRun::TrainingRun(const Recipe& recipe, const TrainProblem& problem, Executor executor, std::int64_t executors)
+// What surrounds the steps of a run: the clock, the progress line, and looks at the validation data.
+class TrainingRun::Session {
+ public:
+  using ProgressSource = std::function<distributed::Progress()>;
+
+  Session(const TrainingRun& run, Audience audience) : run_(run), audience_(audience) {
+    if (run.problem_.validation) validation_.emplace(run.recipe_.train, run.problem_, run.steps_per_epoch());
+  }
+
+  // `progress` may be called from another thread, until finish().
+  void begin(ProgressSource progress) {
+    if (audience_ == Audience::kPerson) {
+      const auto& [per_step, epochs] = std::pair(run_.config_.batches_per_step, run_.config_.epochs);
+      const double steps_per_epoch = static_cast<double>(run_.loader_.size()) / static_cast<double>(per_step);
+      const auto begun = std::llround(std::ceil(static_cast<double>(run_.planned_steps()) / steps_per_epoch));
+      watch_.emplace(observe::ProgressPlan{.total_steps = run_.planned_steps(),
+                                           .total_epochs = epochs > 0 ? epochs : std::max(1LL, begun),
+                                           .steps_per_epoch = steps_per_epoch},
+                     std::move(progress));
+    }
+    begin_ = Clock::now();
+  }
+
+  const std::optional<Validation>& validation() const { return validation_; }
+
+  // Looks at the validation data, where there is any; false where training is to end.
+  bool look(std::int64_t steps, std::span<const Param> params) {
+    if (!validation_ || steps == 0) return true;
+    const Clock::time_point pause = Clock::now();
+    if (watch_) watch_->pause();
+    validation_->look(steps, params);
+    if (watch_) watch_->note(validation_->in_words());
+    const bool exhausted = validation_->exhausted();
+    if (watch_ && exhausted) watch_->note("no better for as long as train.patience says: training ends");
+    if (watch_) watch_->resume();
+    begin_ += Clock::now() - pause;
+    return !exhausted;
+  }
+
+  // Stops the clock; what `progress` refers to may go.
+  distributed::TrainResult finish(distributed::TrainResult result) {
+    seconds_ = std::chrono::duration<double>(Clock::now() - begin_).count();
+    if (watch_) watch_->finish();
+    watch_.reset();
+    return result;
+  }
+  // From begin() to finish(), without the looks.
+  double seconds() const { return seconds_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  const TrainingRun& run_;
+  Audience audience_;
+  std::optional<Validation> validation_;
+  std::optional<ProgressWatch> watch_;
+  Clock::time_point begin_;
+  double seconds_ = 0;
+};
+
+TrainingRun::TrainingRun(const Recipe& recipe, const Problem& problem, Executor executor, std::int64_t executors)
     : recipe_(recipe),
       problem_(problem),
       executor_(executor),
@@ -60,18 +122,35 @@ TrainingRun::TrainingRun(const Recipe& recipe, const TrainProblem& problem, Exec
   }
 }
 
+std::int64_t TrainingRun::steps_per_epoch() const {
+  return (loader_.size() + config_.batches_per_step - 1) / config_.batches_per_step;
+}
+
 std::int64_t TrainingRun::planned_steps() const {
   if (num_steps_ >= 0) return num_steps_;
   return (config_.epochs * loader_.size() + config_.batches_per_step - 1) / config_.batches_per_step;
 }
 
+distributed::ComputeGrads TrainingRun::loss() const {
+  const nn::Model& model = problem_.model.model;
+  if (!problem_.augmentation.any()) return nn::classifier_loss(model);
+  return autograd::value_and_grad(
+      [model, options = problem_.augmentation](const data::Batch& batch, const autograd::Params& params) {
+        const Tensor images = data::augment(params.context(), batch.inputs, options);
+        return autograd::cross_entropy(model(params, images), batch.targets);
+      });
+}
+
 void TrainingRun::print_plan() const {
   std::int64_t elements = 0;
-  for (const nn::ParamSpec& spec : problem_.model.specs()) elements += element_count(spec.shape);
-  print_message(fmt::format("data: {} training samples of shape {}, {} test samples", problem_.train.size(),
-                            to_string(problem_.train.spec().input_shape),
-                            problem_.test ? problem_.test->size() : std::int64_t{0}));
-  print_message(fmt::format("model: {}, {} parameters; optimizer {}, lr {}", problem_.model_name, elements,
+  for (const nn::ParamSpec& spec : problem_.model.model.specs()) elements += element_count(spec.shape);
+  const auto also = [](const std::optional<data::Dataset>& part, std::string_view name) {
+    return part ? fmt::format(", {} {} samples", part->size(), name) : std::string();
+  };
+  print_message(fmt::format("data: {} training samples of shape {}{}{}", problem_.train.size(),
+                            to_string(problem_.train.spec().input_shape), also(problem_.validation, "validation"),
+                            also(problem_.test, "test")));
+  print_message(fmt::format("model: {}, {} parameters; optimizer {}, lr {}", problem_.model.name, elements,
                             name_of(recipe_.optimizer.kind()), recipe_.optimizer.settings().lr));
   print_message(fmt::format("plan: {} workers, batches of {}, {} batches a step, {}; {} steps", config_.num_workers,
                             recipe_.train.batch_size, config_.batches_per_step, in_words(config_.aggregation),
@@ -82,65 +161,55 @@ void TrainingRun::print_plan() const {
 }
 
 TrainingOutcome TrainingRun::run(Audience audience) const {
-  const std::vector<Param> params = problem_.model.initial_params(recipe_.train.seed);
-  return executor_ == Executor::kReference ? run_reference(params, audience) : run_threads(params, audience);
+  const std::vector<Param> params = problem_.model.model.initial_params(recipe_.train.seed);
+  Session session(*this, audience);
+  TrainingOutcome outcome{executor_ == Executor::kReference ? train_by_reference(params, session)
+                                                            : train_on_threads(params, session)};
+  outcome.seconds = session.seconds();
+  outcome.epochs = static_cast<double>(outcome.result.batches) / static_cast<double>(loader_.size());
+  outcome.executors = executors_;
+  outcome.params = outcome.result.final_params;
+  if (session.validation() && outcome.result.steps > 0) {
+    const Validation& validation = *session.validation();
+    outcome.last_look = validation.last();
+    outcome.best_look = validation.best();
+    if (recipe_.train.keep_best) outcome.params = validation.best_params();
+  }
+  return outcome;
 }
 
-TrainingOutcome TrainingRun::run_threads(const std::vector<Param>& params, Audience audience) const {
+distributed::TrainResult TrainingRun::train_on_threads(const std::vector<Param>& params, Session& session) const {
   distributed::TrainerOptions options;
   options.executors = executors_;
   options.log = [](LogLevel level, std::string_view message) {
     print_message(fmt::format("{}{}", level == LogLevel::kWarning ? "warning: " : "", message));
   };
-  distributed::Trainer trainer(config_, params, recipe_.optimizer, loader_, nn::classifier_loss(problem_.model),
-                               std::move(options));
-  const double seconds = timed(
-      audience, [&] { return trainer.progress(); }, [&] { trainer.run(num_steps_); });
-  return outcome(trainer.result(), seconds);
-}
-
-TrainingOutcome TrainingRun::run_reference(const std::vector<Param>& params, Audience audience) const {
-  // The reference reports nothing while it runs, so its batches are counted as they are computed.
-  std::atomic<std::int64_t> batches = 0;
-  std::atomic<std::int64_t> samples = 0;
-  std::atomic<double> loss = 0;
-  const auto compute_grads = nn::classifier_loss(problem_.model);
-  const auto counting = [&](const StepContext& context, const data::Batch& batch, std::span<const Param> current,
-                            GradSink& grads) {
-    loss = compute_grads(context, batch, current, grads);
-    ++batches;
-    samples += batch.size();
-    return loss.load();
-  };
-  const auto progress = [&] { return distributed::Progress{batches / config_.batches_per_step, samples, loss}; };
-  std::optional<distributed::TrainResult> result;
-  const double seconds = timed(audience, progress, [&] {
-    result = train_synchronous(config_, params, recipe_.optimizer, loader_, counting, num_steps_);
-  });
-  return outcome(*std::move(result), seconds);
-}
-
-double TrainingRun::timed(Audience audience, const ProgressSource& progress, const std::function<void()>& steps) const {
-  using Clock = std::chrono::steady_clock;
-  std::optional<ProgressWatch> watch;
-  if (audience == Audience::kPerson) {
-    const double steps_per_epoch = static_cast<double>(loader_.size()) / static_cast<double>(config_.batches_per_step);
-    const auto epochs = std::llround(std::ceil(static_cast<double>(planned_steps()) / steps_per_epoch));
-    watch.emplace(observe::ProgressPlan{.total_steps = planned_steps(),
-                                        .total_epochs = config_.epochs > 0 ? config_.epochs : std::max(1LL, epochs),
-                                        .steps_per_epoch = steps_per_epoch},
-                  progress);
+  distributed::Trainer trainer(config_, params, recipe_.optimizer, loader_, loss(), std::move(options));
+  session.begin([&trainer] { return trainer.progress(); });
+  if (!session.validation()) {
+    trainer.run(num_steps_);
+    return session.finish(trainer.result());
   }
-  const Clock::time_point begin = Clock::now();
-  steps();
-  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  if (watch) watch->finish();
-  return seconds;
+  // From one look at the validation data to the next.
+  for (std::int64_t steps = 0; steps < planned_steps();) {
+    steps += trainer.run(std::min(session.validation()->until_due(steps), planned_steps() - steps));
+    if (!session.look(steps, trainer.params())) break;
+  }
+  return session.finish(trainer.result());
 }
 
-TrainingOutcome TrainingRun::outcome(distributed::TrainResult result, double seconds) const {
-  const double epochs = static_cast<double>(result.batches) / static_cast<double>(loader_.size());
-  return {std::move(result), epochs, seconds, executors_};
+distributed::TrainResult TrainingRun::train_by_reference(const std::vector<Param>& params, Session& session) const {
+  std::atomic<std::int64_t> steps = 0, samples = 0;
+  std::atomic<double> loss_of_step = 0;
+  session.begin([&] { return distributed::Progress{steps, samples, loss_of_step}; });
+  const auto after_step = [&](const distributed::TrainResult& so_far) {
+    steps = so_far.steps;
+    samples = so_far.samples;
+    loss_of_step = so_far.last_loss;
+    const bool due = session.validation() && session.validation()->due(so_far.steps);
+    return (!due && so_far.steps < planned_steps()) || session.look(so_far.steps, so_far.final_params);
+  };
+  return session.finish(train_synchronous(config_, params, recipe_.optimizer, loader_, loss(), num_steps_, after_step));
 }
 
 }  // namespace viva::cli

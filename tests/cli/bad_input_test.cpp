@@ -30,7 +30,7 @@ void expect_failure(const TinyProblem& problem, const std::string& arguments, in
 
 TEST(BadInput, Usage) {
   const TinyProblem problem;
-  expect_failure(problem, "", kUsageError, "expected train, eval or digest; see viva --help");
+  expect_failure(problem, "", kUsageError, "expected train, eval, predict, sample or digest; see viva --help");
   expect_failure(problem, "trian r.toml", kUsageError, "trian");
   expect_failure(problem, "train", kUsageError, "RECIPE is required");
   expect_failure(problem, "train r.toml --theads 3", kUsageError, "--theads");
@@ -83,7 +83,7 @@ TEST(BadInput, Data) {
   problem.write_labels("empty_labels", 0);
   expect_error("--set data.train_images=empty_images --set data.train_labels=empty_labels", "empty_images: ");
   problem.write_idx("wide_images", {7, 2, 3}, std::string(42, '\1'));
-  expect_error("--set data.test_images=wide_images", "wide_images: expected images of shape [2, 2], as in ");
+  expect_error("--set data.test_images=wide_images", "wide_images: expected samples of shape [2, 2], as in ");
 }
 
 TEST(BadInput, Labels) {

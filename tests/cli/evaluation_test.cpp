@@ -32,7 +32,7 @@ TEST(Evaluate, EverySampleCountsTheSame) {
     const data::Sample sample = dataset.get(i);
     arena.reset();
     const auto one = nn::judge(model, params, {sample.input.reshape({1, 2}), sample.target.reshape({1})}, arena);
-    loss += one.loss;
+    loss += one.total_loss;
     correct += one.correct;
   }
   const Evaluation result = evaluate(model, params, dataset);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "viva/base/error.h"
@@ -24,6 +25,8 @@ Recipe parse(const std::string& text, const std::vector<std::string>& overrides 
   return parse_recipe(text, "dir/r.toml", overrides);
 }
 
+const ImageData& images_of(const Recipe& recipe) { return std::get<ImageData>(recipe.data.source); }
+
 std::string error_of(const std::string& text, const std::vector<std::string>& overrides = {}) {
   try {
     parse(text, overrides);
@@ -35,10 +38,10 @@ std::string error_of(const std::string& text, const std::vector<std::string>& ov
 
 TEST(Recipe, HasDefaultsForWhatIsNotSaid) {
   const Recipe recipe = parse(kWhole);
-  EXPECT_EQ(recipe.data.train_images, "dir/a.idx");
-  EXPECT_EQ(recipe.data.train_labels, "/b.idx");
-  EXPECT_FALSE(recipe.data.test_images);
-  EXPECT_THAT(recipe.model.hidden, ElementsAre(3));
+  EXPECT_EQ(images_of(recipe).train.images, "dir/a.idx");
+  EXPECT_EQ(images_of(recipe).train.labels, "/b.idx");
+  EXPECT_FALSE(images_of(recipe).test);
+  EXPECT_THAT(std::get<MlpRecipe>(recipe.model.kind).hidden, ElementsAre(3));
   EXPECT_FALSE(recipe.model.classes);
   EXPECT_EQ(recipe.optimizer.kind(), optim::OptimizerKind::kSgd);
   EXPECT_EQ(recipe.optimizer.settings().lr, 0.5);
@@ -60,9 +63,9 @@ TEST(Recipe, ReadsEveryKey) {
       "[optimizer]\nkind='adamw'\nlr=1\nbeta1=0.5\nbeta2=0.25\neps=0.125\nweight_decay=2\n"
       "[train]\nworkers=3\nbatch_size=5\nbatches_per_step=6\naggregation='sum'\nsteps=8\nseed=9\nshuffle=false\n"
       "drop_last=true\n");
-  EXPECT_EQ(recipe.data.test_images, "dir/c");
-  EXPECT_EQ(recipe.data.test_labels, "dir/d");
-  EXPECT_TRUE(recipe.model.hidden.empty());
+  EXPECT_EQ(images_of(recipe).test->images, "dir/c");
+  EXPECT_EQ(images_of(recipe).test->labels, "dir/d");
+  EXPECT_TRUE(std::get<MlpRecipe>(recipe.model.kind).hidden.empty());
   EXPECT_EQ(recipe.model.classes, 7);
   const optim::Hyperparameters& settings = recipe.optimizer.settings();
   EXPECT_THAT((std::vector{settings.lr, settings.beta1, settings.beta2, settings.eps, settings.weight_decay}),
@@ -139,11 +142,11 @@ TEST(Recipe, TestDataComesInPairs) {
 
 TEST(Recipe, AnOverrideTakesTheFilesPlace) {
   EXPECT_EQ(parse(kWhole, {"train.workers=2", "train.workers=8"}).train.workers, 8);
-  EXPECT_THAT(parse(kWhole, {"model.hidden=[5, 6]"}).model.hidden, ElementsAre(5, 6));
+  EXPECT_THAT(std::get<MlpRecipe>(parse(kWhole, {"model.hidden=[5, 6]"}).model.kind).hidden, ElementsAre(5, 6));
   EXPECT_EQ(parse(kWhole, {"optimizer.kind=adam"}).optimizer.kind(), optim::OptimizerKind::kAdam);
   EXPECT_EQ(parse(kWhole, {"optimizer.kind='adam'"}).optimizer.kind(), optim::OptimizerKind::kAdam);
-  EXPECT_EQ(parse(kWhole, {"data.train_images=/x y=z.gz"}).data.train_images, "/x y=z.gz");
-  EXPECT_EQ(parse(kWhole, {"data.train_images=../x.gz"}).data.train_images, "dir/../x.gz");
+  EXPECT_EQ(images_of(parse(kWhole, {"data.train_images=/x y=z.gz"})).train.images, "/x y=z.gz");
+  EXPECT_EQ(images_of(parse(kWhole, {"data.train_images=../x.gz"})).train.images, "dir/../x.gz");
 }
 
 TEST(Recipe, AnOverrideMayMakeASection) {

@@ -60,7 +60,7 @@ TEST(Mlp, ValuesByHand) {
   EXPECT_NEAR(result.grads[0].values<double>()[0], 2 * ((1 - p1) * 1 + (p1 - 1) * -1), 1e-12);
   Arena arena;
   const auto evaluation = judge(model, params, batch, arena);
-  EXPECT_NEAR(evaluation.loss, result.loss, 1e-12);
+  EXPECT_NEAR(evaluation.total_loss, result.loss, 1e-12);
   EXPECT_EQ(evaluation.correct, 0);
 }
 

@@ -9,19 +9,19 @@
 namespace viva::autograd {
 namespace {
 
-void check_indices(const Tensor& indices, std::int64_t count) {
+void check_indices(const Tensor& indices, std::int64_t count, std::string_view where) {
   const auto numbers = indices.values<std::int32_t>();
   const auto bad = std::ranges::find_if(numbers, [count](std::int32_t i) { return i < 0 || i >= count; });
   if (bad == numbers.end()) return;
   const std::int64_t place = bad - numbers.begin(), samples = indices.rank() == 0 ? 1 : indices.length();
-  throw IndexOutOfBounds(fmt::format("embedding: index of sample {}", place / (indices.size() / samples)), *bad, count);
+  throw IndexOutOfBounds(fmt::format("{}: index of sample {}", where, place / (indices.size() / samples)), *bad, count);
 }
 
 }  // namespace
 
-Variable embedding(const Variable& table, const Tensor& indices) {
+Variable embedding(const Variable& table, const Tensor& indices, std::string_view where) {
   if (table.rank() != 2) throw ShapeMismatch("embedding: table (count, width)", {-1, -1}, table.shape());
-  check_indices(indices, table.shape()[0]);
+  check_indices(indices, table.shape()[0], where);
   const std::int64_t width = table.shape()[1];
   Shape shape = indices.shape();
   shape.push_back(width);

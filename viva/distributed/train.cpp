@@ -50,7 +50,7 @@ std::vector<GradPair> zeros_like(const std::vector<GradPair>& grads) {
 
 TrainResult train_synchronous(const TrainConfig& given_config, std::span<const Param> params,
                               const optim::Optimizer& optimizer, const data::DataLoader& loader,
-                              const ComputeGrads& compute_grads, std::int64_t num_steps) {
+                              const ComputeGrads& compute_grads, std::int64_t num_steps, const AfterStep& after_step) {
   const KernelScope scope;
   const TrainConfig config = checked(given_config);
   const StepSchedule schedule(config, loader.size());
@@ -117,6 +117,7 @@ TrainResult train_synchronous(const TrainConfig& given_config, std::span<const P
     result.steps += 1;
     result.batches += static_cast<std::int64_t>(batches.size());
     result.samples += samples;
+    if (after_step && !after_step(result)) break;
   }
   return result;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -32,12 +33,16 @@ struct TrainResult {
   std::int64_t samples = 0;
 };
 
+// Called after every step with what training has come to; false ends it.
+using AfterStep = std::function<bool(const TrainResult& so_far)>;
+
 // The reference: one thread, no plan, every addition in sight. Step s takes the batches sB … sB+B-1 of the endless
 // stream of epochs. num_steps = 0 returns the input; an empty loader returns 0 steps; -1 goes on until config.epochs
 // are over. Errors: ConfigError for the counts, WorkerFailed for what compute_grads throws and for a loss that is not
 // finite, DimensionError for a gradient that one batch gave and another did not.
 TrainResult train_synchronous(const TrainConfig& config, std::span<const Param> params,
                               const optim::Optimizer& optimizer, const data::DataLoader& loader,
-                              const ComputeGrads& compute_grads, std::int64_t num_steps);
+                              const ComputeGrads& compute_grads, std::int64_t num_steps,
+                              const AfterStep& after_step = {});
 
 }  // namespace viva::distributed

@@ -6,11 +6,16 @@
 
 namespace viva::nn {
 
-Judgement judge(const Model& model, std::span<const Param> params, const data::Batch& batch, Arena& arena) {
+Tensor outputs(const Model& model, std::span<const Param> params, const Tensor& inputs, Arena& arena) {
   const KernelScope scope;
   const StepContext context{.mode = Mode::kEvaluation, .arena = arena};
   autograd::Tape tape(arena, nullptr);
-  const Tensor logits = model(Params(tape, context, params), batch.inputs).value();
+  return model(Params(tape, context, params), inputs).value();
+}
+
+Judgement judge(const Model& model, std::span<const Param> params, const data::Batch& batch, Arena& arena) {
+  const KernelScope scope;
+  const Tensor logits = outputs(model, params, batch.inputs, arena);
   Shape expected = logits.shape();
   if (!expected.empty()) expected.pop_back();
   if (logits.rank() == 0 || batch.targets.shape() != expected) {
@@ -22,8 +27,7 @@ Judgement judge(const Model& model, std::span<const Param> params, const data::B
   visit_floating(logits.dtype(), "judge", [&](auto type) {
     using T = decltype(type);
     const T* row = logits.values<T>().data();
-    judgement.loss = softmax_cross_entropy<T>(row, labels, classes, nullptr, T{1}, arena) /
-                     static_cast<double>(std::max<std::int64_t>(judgement.targets, 1));
+    judgement.total_loss = softmax_cross_entropy<T>(row, labels, classes, nullptr, T{1}, arena);
     for (const std::int32_t label : labels) {
       judgement.correct += std::max_element(row, row + classes) - row == label ? 1 : 0;
       row += classes;

@@ -18,12 +18,15 @@ inline auto classifier_loss(Model model, CrossEntropyOptions options = {}) {
 }
 
 struct Judgement {
-  double loss = 0;  // the mean cross-entropy over the targets
+  double total_loss = 0;  // the cross-entropy, summed over the targets
   std::int64_t correct = 0;
   std::int64_t targets = 0;
 };
 
-// The model in evaluation mode on one batch, in memory of `arena`, which is left as it is afterwards.
+// The model's output in evaluation mode, in memory of `arena`.
+Tensor outputs(const Model& model, std::span<const Param> params, const Tensor& inputs, Arena& arena);
+
+// How the model does on one batch in evaluation mode, in memory of `arena`.
 Judgement judge(const Model& model, std::span<const Param> params, const data::Batch& batch, Arena& arena);
 
 }  // namespace viva::nn

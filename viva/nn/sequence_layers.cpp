@@ -37,15 +37,15 @@ Embedding::Embedding(std::int64_t count, std::int64_t width, double deviation)
 }
 
 void Embedding::declare(Declarations& declarations) {
-  name_ = declarations.path();
+  where_ = fmt::format("layer '{}' (Embedding)", declarations.path());
   weight_ = declarations.parameter("weight", {count_, width_}, normal(deviation_));
 }
 
 Variable Embedding::forward(const Params& params, const Variable& x) const {
   if (x.dtype() != Dtype::kInt32) {
-    throw DtypeError(fmt::format("layer '{}' (Embedding): expected int32, got {}", name_, name_of(x.dtype())));
+    throw DtypeError(fmt::format("{}: expected int32, got {}", where_, name_of(x.dtype())));
   }
-  return autograd::embedding(params[weight_], x.value());
+  return autograd::embedding(params[weight_], x.value(), where_);
 }
 
 LayerNorm::LayerNorm(std::int64_t width, double eps) : width_(width), eps_(eps) {

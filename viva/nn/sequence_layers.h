@@ -20,7 +20,7 @@ class Embedding final : public Module {
  private:
   std::int64_t count_, width_;
   double deviation_;
-  std::string name_;
+  std::string where_;
   std::size_t weight_ = 0;
 };
 

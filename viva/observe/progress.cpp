@@ -90,6 +90,12 @@ void ProgressLine::update(const ProgressMoment& moment) {
   if (due(moment)) show(moment);
 }
 
+void ProgressLine::note(const std::string& text) {
+  std::fputs(fmt::format("{}{}\n", open_ ? "\r\033[K" : "", text).c_str(), target_.stream);
+  std::fflush(target_.stream);
+  open_ = false;
+}
+
 void ProgressLine::finish(const ProgressMoment& moment) {
   show(moment);
   if (open_) std::fputc('\n', target_.stream);

@@ -46,6 +46,8 @@ class ProgressLine {
 
   // Shows the moment if it is time to.
   void update(const ProgressMoment& moment);
+  // Writes a line of its own, for something that happened.
+  void note(const std::string& text);
   // Shows the last moment and ends the line.
   void finish(const ProgressMoment& moment);
 

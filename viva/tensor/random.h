@@ -11,7 +11,14 @@ namespace viva {
 std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key);
 
 // What a stream of numbers is for. The values are part of what decides bits: never renumber.
-enum class RandomPurpose : std::uint32_t { kShuffle = 1, kInitialize = 2, kDropout = 3, kSplit = 4 };
+enum class RandomPurpose : std::uint32_t {
+  kShuffle = 1,
+  kInitialize = 2,
+  kDropout = 3,
+  kSplit = 4,
+  kAugment = 5,
+  kSample = 6
+};
 
 // The stream of (seed, purpose, index): `index` is the epoch of a shuffle, the number of an initialised parameter, ….
 // Pure and thread-safe.
