@@ -12,26 +12,25 @@
 namespace viva::distributed {
 namespace {
 
-optim::Optimizer optimizer_of(int kind) {
-  switch (kind) {
-    case 0:
-      return optim::sgd(0.05);
-    case 1:
-      return optim::sgd_momentum(0.05, 0.9);
-    case 2:
-      return optim::rmsprop(0.01);
-    case 3:
-      return optim::adam(0.01);
-    default:
-      return optim::adamw(0.01, 0.1);
-  }
+// Any rule, with any of the groups that test::random_params has names for.
+optim::Optimizer optimizer_of(int kind, int groups) {
+  const std::vector<optim::ParamGroup> some[] = {
+      {}, {{{"w"}, 0.02, {}, false}}, {{{"b"}, {}, {}, true}}, {{{"*"}, {}, {}, true}}};
+  optim::Hyperparameters settings{.lr = kind < 2 ? 0.05 : 0.01, .weight_decay = 0.1};
+  if (groups == 4) settings.decayed = optim::DecayedParams::kMatrices;
+  return {static_cast<optim::OptimizerKind>(kind), settings, some[groups % 4]};
+}
+
+optim::Schedule any_schedule() {
+  return {static_cast<optim::ScheduleKind>(*rc::gen::inRange(0, 4).as("schedule")),
+          {.warmup_steps = *rc::gen::inRange<std::int64_t>(0, 3).as("warm-up"), .total_steps = 5, .period = 2}};
 }
 
 struct Case {
   TrainConfig config;
   data::DataLoaderOptions loader;
   std::int64_t samples = 0, features = 0, steps = 0, executors = 0;
-  int optimizer = 0;
+  int optimizer = 0, groups = 0;
 };
 
 Case any_case() {
@@ -50,6 +49,8 @@ Case any_case() {
   c.steps = *rc::gen::inRange<std::int64_t>(0, 8).as("steps");
   c.executors = *rc::gen::inRange<std::int64_t>(1, 9).as("executors");
   c.optimizer = *rc::gen::inRange(0, 5).as("optimizer");
+  c.groups = *rc::gen::inRange(0, 5).as("groups");
+  c.config.schedule = any_schedule();
   return c;
 }
 
@@ -57,7 +58,7 @@ template <typename T>
 void expect_reference_bits(const Case& c) {
   const auto params = test::random_params<T>(c.features);
   const data::DataLoader loader(test::random_dataset<T>(c.samples, c.features), c.loader);
-  const auto optimizer = optimizer_of(c.optimizer);
+  const auto optimizer = optimizer_of(c.optimizer, c.groups);
   const auto reference = train_synchronous(c.config, params, optimizer, loader, test::squared_error<T>, c.steps);
   Trainer trainer(c.config, params, optimizer, loader, test::squared_error<T>, {.executors = c.executors});
   // In two runs: where one ends and the next begins changes nothing.

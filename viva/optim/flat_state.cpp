@@ -19,7 +19,8 @@ void copy_elements(const Tensor& from, const Tensor& to, const std::string& wher
 
 FlatState::FlatState(const Optimizer& optimizer, std::span<const Param> params)
     : layout_(params),
-      rule_(optimizer.kind(), optimizer.settings()),
+      rule_(optimizer.kind(), optimizer.settings(), optimizer.groups()),
+      settings_(settings_of(optimizer, params)),
       values_(layout_.make_buffer()),
       params_(layout_.param_views(values_)),
       steps_(params.size()) {

@@ -15,17 +15,23 @@ namespace viva::optim {
 class FlatState {
  public:
   // Copies the parameters and the optimizer's state. DimensionError, ShapeMismatch or DtypeError where that state does
-  // not fit the parameters.
+  // not fit the parameters; ConfigError for a group's pattern that none of them matches.
   FlatState(const Optimizer& optimizer, std::span<const Param> params);
 
   const Layout& layout() const { return layout_; }
   // Views of the flat buffer: they change with it.
   std::span<const Param> params() const { return params_; }
 
-  // The factors of the entry's next update.
+  // Whether the entry is never updated.
+  bool frozen(std::size_t entry) const { return settings_[entry].frozen; }
+
+  // The factors of the entry's next update, with its learning rate times `lr_factor`.
   template <typename T>
-  UpdateFactors<T> next_factors(std::size_t entry) const {
-    return make_factors<T>(rule_, steps_[entry] + 1);
+  UpdateFactors<T> next_factors(std::size_t entry, double lr_factor = 1) const {
+    Hyperparameters own = rule_.settings();
+    own.lr = settings_[entry].lr * lr_factor;
+    own.weight_decay = settings_[entry].weight_decay;
+    return make_factors<T>(rule_.kind(), own, steps_[entry] + 1);
   }
   // Updates `range`, which lies within one entry and its padding; `gradient` points at the range's first element.
   template <typename T>
@@ -39,7 +45,8 @@ class FlatState {
 
  private:
   Layout layout_;
-  Optimizer rule_;  // without state
+  Optimizer rule_;                       // without state
+  std::vector<ParamSettings> settings_;  // of each entry
   Tensor values_;
   std::vector<Param> params_;
   std::vector<Tensor> moments_;

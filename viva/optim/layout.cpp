@@ -42,6 +42,13 @@ std::int64_t Layout::find(std::string_view name) const {
   return place != index_.end() && place->first == name ? place->second : -1;
 }
 
+std::size_t Layout::first_entry(Range range) const {
+  // Entries' ends ascend.
+  const auto first = std::upper_bound(entries_.begin(), entries_.end(), range.begin,
+                                      [](std::int64_t begin, const auto& entry) { return begin < entry.end; });
+  return static_cast<std::size_t>(first - entries_.begin());
+}
+
 Tensor Layout::make_buffer() const { return Tensor::zeros({size_}, dtype_); }
 
 Tensor Layout::view(const Tensor& buffer, std::size_t entry) const {

@@ -43,6 +43,9 @@ class Layout {
   // The entry's index, or -1.
   std::int64_t find(std::string_view name) const;
 
+  // The first entry that reaches into `range`; as many as there are entries where none does.
+  std::size_t first_entry(Range range) const;
+
   // A zeroed flat buffer: shape [size()].
   Tensor make_buffer() const;
   // The entry's tensor within `buffer`, sharing its elements.
