@@ -47,12 +47,14 @@ void GradientPass::reduce_piece(const optim::FlatState& state, const std::vector
   T* values = gradient_.mutable_values<T>().data() + range.begin;
   const auto count = static_cast<std::size_t>(range.size());
   optim::GradientSum<T> sum = sum_.over<T>(partials, range);
-  sum.scale = static_cast<T>(factors.gradient);
+  const bool buffer = state.is_buffer(entry);
+  sum.scale = static_cast<T>(buffer ? factors.statistic : factors.gradient);
   optim::store_sum<T>(values, sum, count);
   // Before clipping by value, which would hide an infinity.
   if (config_.non_finite != NonFinite::kIgnore && !board.bad_sums[id_]) {
     board.bad_sums[id_] = first_non_finite(state.layout(), gradient_, entry, range);
   }
+  if (buffer) return;
   if (config_.clipping.value) clamp(values, static_cast<T>(*config_.clipping.value), count);
   if (config_.clipping.norm) board.squares[piece] = sum_of_squares(values, count);
 }
@@ -68,8 +70,13 @@ void GradientPass::apply(const optim::FlatState& state, const GivenGrads& given,
       if (!given.gave(i) || state.frozen(i)) continue;
       const optim::Range range{std::max(entries[i].offset, owned_.begin), std::min(entries[i].end, owned_.end)};
       if (range.size() == 0) continue;
-      state.update<T>(state.next_factors<T>(i, factors.lr), range,
-                      {{gradient + range.begin, 1}, {}, static_cast<T>(clip)});
+      optim::GradientSum<T> reduced{{gradient + range.begin, 1}, {}, 1};
+      if (state.is_buffer(i)) {
+        state.update_buffer<T>(static_cast<T>(factors.buffer_momentum), range, reduced);
+      } else {
+        reduced.scale = static_cast<T>(clip);
+        state.update<T>(state.next_factors<T>(i, factors.lr), range, reduced);
+      }
     }
   });
 }

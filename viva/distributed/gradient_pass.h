@@ -31,7 +31,8 @@ class GradientPass {
   void reduce(const optim::FlatState& state, const std::vector<PartialView>& partials, const StepFactors& factors,
               StepBoard& board);
 
-  // Second pass, after all have reduced: updates the owned range with `clip` times the gradient.
+  // Second pass, after all have reduced: updates the owned range with `clip` times the gradient. Buffers take part in
+  // both passes, but neither in squares nor in clipping.
   void apply(const optim::FlatState& state, const GivenGrads& given, const StepFactors& factors, double clip) const;
 
  private:

@@ -57,4 +57,30 @@ void clip(std::vector<GradPair>& grads, const optim::Clipping& clipping, const o
   if (clipping.norm) scale(grads, optim::clip_factor(*clipping.norm, gradient_norm(layout, grads)));
 }
 
+std::vector<GradPair> take_statistics(std::vector<GradPair>& grads, const optim::Layout& layout) {
+  std::vector<GradPair> gradients, statistics;
+  for (GradPair& pair : grads) {
+    const auto entry = static_cast<std::size_t>(layout.find(pair.name));
+    const bool buffer = layout.entries()[entry].role == ParamRole::kBuffer;
+    (buffer ? statistics : gradients).push_back(std::move(pair));
+  }
+  grads = std::move(gradients);
+  return statistics;
+}
+
+void update_buffers(std::vector<Param>& params, const std::vector<GradPair>& statistics, double momentum) {
+  for (const GradPair& pair : statistics) {
+    Param& buffer = *std::ranges::find(params, pair.name, &Param::name);
+    buffer.value = buffer.value.clone();
+    visit_floating(buffer.value.dtype(), "update_buffers", [&](auto type) {
+      using T = decltype(type);
+      const auto values = buffer.value.mutable_values<T>();
+      const auto statistic = pair.grad.values<T>();
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        values[i] = values[i] + static_cast<T>(momentum) * (statistic[i] - values[i]);
+      }
+    });
+  }
+}
+
 }  // namespace viva::distributed

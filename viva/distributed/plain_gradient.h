@@ -1,5 +1,5 @@
-// The guard and clipping as plain loops over named gradients: what the reference runs, and what the fast path is
-// checked with.
+// The guard, clipping and the update of buffers as plain loops over named gradients: what the reference runs, and what
+// the fast path is checked with.
 #pragma once
 
 #include <cstdint>
@@ -29,5 +29,12 @@ double gradient_norm(const optim::Layout& layout, const std::vector<GradPair>& g
 // New tensors: each element brought within the limit, then everything multiplied by one factor that brings the norm
 // within its own.
 void clip(std::vector<GradPair>& grads, const optim::Clipping& clipping, const optim::Layout& layout);
+
+// Takes the buffers' statistics out of the layout's gradients.
+std::vector<GradPair> take_statistics(std::vector<GradPair>& grads, const optim::Layout& layout);
+
+// New tensors for the buffers among `params`: value + momentum * (statistic - value), the momentum rounded to the
+// dtype.
+void update_buffers(std::vector<Param>& params, const std::vector<GradPair>& statistics, double momentum);
 
 }  // namespace viva::distributed

@@ -24,9 +24,14 @@ void ReduceApply::run_typed(const optim::FlatState& state, const std::vector<Par
     const std::int64_t end = std::min(entries[i].end, owned_.end);
     for (optim::Range range{std::max(entries[i].offset, owned_.begin), 0}; range.begin < end; range.begin = range.end) {
       range.end = sum_.end_of(range.begin, end);
-      optim::GradientSum<T> gradient = sum_.over<T>(partials, range);
-      gradient.scale = static_cast<T>(factors.gradient);
-      state.update<T>(update, range, gradient);
+      optim::GradientSum<T> sum = sum_.over<T>(partials, range);
+      if (state.is_buffer(i)) {
+        sum.scale = static_cast<T>(factors.statistic);
+        state.update_buffer<T>(static_cast<T>(factors.buffer_momentum), range, sum);
+      } else {
+        sum.scale = static_cast<T>(factors.gradient);
+        state.update<T>(update, range, sum);
+      }
     }
   }
 }

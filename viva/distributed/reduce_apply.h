@@ -11,8 +11,10 @@ namespace viva::distributed {
 
 // What a step multiplies by.
 struct StepFactors {
-  double gradient = 1;  // the sum of the partials
-  double lr = 1;        // every learning rate
+  double gradient = 1;         // the sum of the partials
+  double statistic = 1;        // the same for buffers
+  double lr = 1;               // every learning rate
+  double buffer_momentum = 0;  // what a buffer takes of the step's statistic
 };
 
 // Used by one thread.
@@ -21,7 +23,7 @@ class ReduceApply {
   ReduceApply(const comm::ReductionPlan& plan, const optim::Layout& layout, optim::Range owned);
 
   // Updates the owned range of `state` with the canonical sum of the partials (one for each of plan.partials()).
-  // Parameters that are frozen, or that `given` does not have, stay as they are. Call within a KernelScope.
+  // What is frozen, or what `given` does not have, stays as it is. Call within a KernelScope.
   void run(const optim::FlatState& state, const std::vector<PartialView>& partials, const GivenGrads& given,
            const StepFactors& factors);
 

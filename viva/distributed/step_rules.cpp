@@ -34,6 +34,10 @@ TrainConfig checked(TrainConfig config) {
   }
   expect_positive("train.clip_norm", config.clipping.norm);
   expect_positive("train.clip_value", config.clipping.value);
+  if (!(config.buffer_momentum >= 0 && config.buffer_momentum <= 1)) {
+    throw ConfigError({}, 0, "train.buffer_momentum",
+                      fmt::format("expected a number from 0 to 1, got {}", config.buffer_momentum));
+  }
   return config;
 }
 

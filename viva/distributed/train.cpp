@@ -122,9 +122,11 @@ TrainResult train_synchronous(const TrainConfig& given_config, std::span<const P
     std::int64_t samples = 0;
     for (const data::Batch& batch : batches) samples += batch.size();
     std::vector<GradPair> gradient = canonical_sum(sums_by_worker(batch_grads, num_workers));
-    scale(gradient, aggregation_scale(config.aggregation, config.num_workers, samples));
     // Finite gradients may have a sum that is not.
     if (guarded && !skip) skip = skips(config, gradient, step, kSumOfWorkers);
+    std::vector<GradPair> statistics = take_statistics(gradient, layout);
+    scale(gradient, aggregation_scale(config.aggregation, config.num_workers, samples));
+    scale(statistics, statistic_scale(config.aggregation, std::ssize(batches), samples));
 
     // The step counts even where it is skipped: data and schedule go on.
     result.steps += 1;
@@ -139,6 +141,7 @@ TrainResult train_synchronous(const TrainConfig& given_config, std::span<const P
     clip(gradient, config.clipping, layout);
     auto updated = optim::step(result.final_optimizer, result.final_params, gradient, config.schedule.factor(step));
     result.final_params = std::move(updated.params);
+    update_buffers(result.final_params, statistics, config.buffer_momentum);
     result.final_optimizer = std::move(updated.optimizer);
 
     double weighted_losses = 0;

@@ -29,6 +29,8 @@ struct TrainConfig {
   // been seen.
   optim::Clipping clipping = {};
   NonFinite non_finite = NonFinite::kIgnore;
+  // What a buffer takes of a step's statistic: value + buffer_momentum * (statistic - value); 0 to 1.
+  double buffer_momentum = 0.1;
 };
 
 struct TrainResult {

@@ -147,8 +147,10 @@ bool Trainer::Impl::step(std::int64_t id, std::int64_t number) {
   // Reduce and apply: one pass over the owned range, in the canonical order.
   position.phase.store(Position::kApplying, std::memory_order_relaxed);
   const StepFactors factors{
-      aggregation_scale(task.config.aggregation, task.config.num_workers, decision.samples),
-      task.config.schedule.factor(number),
+      .gradient = aggregation_scale(task.config.aggregation, task.config.num_workers, decision.samples),
+      .statistic = statistic_scale(task.config.aggregation, task.schedule.batches_in(number), decision.samples),
+      .lr = task.config.schedule.factor(number),
+      .buffer_momentum = task.config.buffer_momentum,
   };
   const auto mine = static_cast<std::size_t>(id);
   if (decision.verdict == Verdict::kApply) {
@@ -200,7 +202,7 @@ void Trainer::Impl::publish(std::int64_t number, const StepDecision& decision) {
     total_loss += decision.loss;
     last_loss.store(decision.loss, std::memory_order_relaxed);
     for (std::size_t i = 0; i < state.layout().entries().size(); ++i) {
-      if (board.given.gave(i) && !state.frozen(i)) updated.push_back(i);
+      if (board.given.gave(i) && !state.frozen(i) && !state.is_buffer(i)) updated.push_back(i);
     }
   }
   samples.fetch_add(decision.samples, std::memory_order_relaxed);

@@ -22,7 +22,8 @@ class FlatState {
   // Views of the flat buffer: they change with it.
   std::span<const Param> params() const { return params_; }
 
-  // Whether the entry is never updated.
+  bool is_buffer(std::size_t entry) const { return layout_.entries()[entry].role == ParamRole::kBuffer; }
+  // Whether the entry is a parameter that is never updated.
   bool frozen(std::size_t entry) const { return settings_[entry].frozen; }
 
   // The factors of the entry's next update, with its learning rate times `lr_factor`.
@@ -36,6 +37,9 @@ class FlatState {
   // Updates `range`, which lies within one entry and its padding; `gradient` points at the range's first element.
   template <typename T>
   void update(const UpdateFactors<T>& factors, Range range, const GradientSum<T>& gradient) const;
+  // The same for a buffer: value + momentum * (statistic - value).
+  template <typename T>
+  void update_buffer(T momentum, Range range, const GradientSum<T>& statistic) const;
   // One more update of the whole entry is complete.
   void count_update(std::size_t entry) { ++steps_[entry]; }
 

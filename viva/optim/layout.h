@@ -24,6 +24,7 @@ struct Range {
 struct LayoutEntry {
   std::string name;
   Shape shape;
+  ParamRole role = ParamRole::kTrained;
   std::int64_t offset = 0;  // in elements; a multiple of 64 bytes
   std::int64_t size = 0;    // in elements, without padding
   std::int64_t end = 0;     // where the next entry begins: offset + size + padding

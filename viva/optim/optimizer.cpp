@@ -90,6 +90,9 @@ StepResult step(const Optimizer& optimizer, std::span<const Param> params, std::
     if (i >= 0 && sink.given(static_cast<std::size_t>(i))) {
       throw DimensionError(fmt::format("two gradients for '{}'", pair.name), pair.name);
     }
+    if (i >= 0 && state.is_buffer(static_cast<std::size_t>(i))) {
+      throw DimensionError(fmt::format("a gradient for '{}', which is a buffer and has none", pair.name), pair.name);
+    }
     sink.set(pair.name, pair.grad);
   }
   visit_floating(state.layout().dtype(), "step", [&](auto type) {
@@ -109,7 +112,10 @@ StepResult step(const Optimizer& optimizer, std::span<const Param> params, std::
 std::vector<GradPair> zero_grad(std::span<const Param> params) {
   std::vector<GradPair> zeros;
   zeros.reserve(params.size());
-  for (const Param& p : params) zeros.push_back({p.name, Tensor::zeros(p.value.shape(), p.value.dtype())});
+  for (const Param& p : params) {
+    if (p.role == ParamRole::kBuffer) continue;
+    zeros.push_back({p.name, Tensor::zeros(p.value.shape(), p.value.dtype())});
+  }
   return zeros;
 }
 

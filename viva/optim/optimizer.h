@@ -81,12 +81,13 @@ struct StepResult {
 
 // One update, as a new set of parameters in the same order and a new optimizer; the arguments are left as they are. A
 // parameter without a gradient, or a frozen one, is left as it is. `lr_factor` multiplies every learning rate: a
-// schedule's. Errors: a gradient of an unknown name or given twice (DimensionError), of another shape (ShapeMismatch)
+// schedule's. Buffers are left as they are. Errors: a gradient of an unknown name, of a buffer or given twice
+// (DimensionError), of another shape (ShapeMismatch)
 // or dtype (DtypeError); a group's pattern that no parameter matches (ConfigError).
 StepResult step(const Optimizer& optimizer, std::span<const Param> params, std::span<const GradPair> grads,
                 double lr_factor = 1);
 
-// A gradient of zeros for every parameter.
+// A gradient of zeros for every parameter that is no buffer.
 std::vector<GradPair> zero_grad(std::span<const Param> params);
 
 }  // namespace viva::optim

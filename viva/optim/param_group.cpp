@@ -11,6 +11,7 @@ namespace viva::optim {
 namespace {
 
 ParamSettings settings_of(const Optimizer& optimizer, const Param& param) {
+  if (param.role == ParamRole::kBuffer) return {};
   const Hyperparameters& all = optimizer.settings();
   const bool decays = all.decayed == DecayedParams::kAll || param.value.rank() >= 2;
   ParamSettings settings{all.lr, decays ? all.weight_decay : 0};
@@ -44,7 +45,8 @@ bool matches(std::string_view pattern, std::string_view name) {
 std::vector<ParamSettings> settings_of(const Optimizer& optimizer, std::span<const Param> params) {
   for (std::size_t g = 0; g < optimizer.groups().size(); ++g) {
     for (const std::string& pattern : optimizer.groups()[g].params) {
-      if (std::ranges::any_of(params, [&](const Param& p) { return matches(pattern, p.name); })) continue;
+      const auto fits = [&](const Param& p) { return p.role == ParamRole::kTrained && matches(pattern, p.name); };
+      if (std::ranges::any_of(params, fits)) continue;
       throw ConfigError({}, 0, "optimizer.groups",
                         fmt::format("group {}: no parameter matches '{}'{}", g + 1, pattern,
                                     params.empty() ? "" : fmt::format("; the first one is '{}'", params[0].name)));

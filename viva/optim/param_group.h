@@ -33,8 +33,8 @@ struct ParamSettings {
   bool frozen = false;
 };
 
-// One for each of the parameters, in their order. ConfigError (key "optimizer.groups") for a pattern that no parameter
-// matches.
+// One for each of the parameters, in their order; groups pass over buffers. ConfigError (key "optimizer.groups") for a
+// pattern that no trained parameter matches.
 std::vector<ParamSettings> settings_of(const Optimizer& optimizer, std::span<const Param> params);
 
 }  // namespace viva::optim

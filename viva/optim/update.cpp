@@ -137,6 +137,22 @@ void store_sum_impl(T* out, const GradientSum<T>& gradient, size_t count) {
   for_gradient(gradient, count, [&](size_t i, Lanes<T> g) HWY_ATTR { hn::Store(g, Line<T>(), out + i); });
 }
 
+template <typename T>
+void track_impl(T* values, T momentum, const GradientSum<T>& statistic, size_t count) {
+  const Line<T> d;
+  const auto part = hn::Set(d, momentum);
+  for_gradient(statistic, count, [&](size_t i, Lanes<T> s) HWY_ATTR {
+    const auto value = hn::Load(d, values + i);
+    hn::Store(hn::Add(value, hn::Mul(part, hn::Sub(s, value))), d, values + i);
+  });
+}
+
+void track_f32(float* values, float momentum, const GradientSum<float>& statistic, size_t count) {
+  track_impl(values, momentum, statistic, count);
+}
+void track_f64(double* values, double momentum, const GradientSum<double>& statistic, size_t count) {
+  track_impl(values, momentum, statistic, count);
+}
 void store_sum_f32(float* out, const GradientSum<float>& gradient, size_t count) {
   store_sum_impl(out, gradient, count);
 }
@@ -162,6 +178,8 @@ namespace viva::optim {
 
 HWY_EXPORT(update_f32);
 HWY_EXPORT(update_f64);
+HWY_EXPORT(track_f32);
+HWY_EXPORT(track_f64);
 HWY_EXPORT(store_sum_f32);
 HWY_EXPORT(store_sum_f64);
 
@@ -176,6 +194,14 @@ void update_range<double>(const UpdateFactors<double>& factors, const GradientSu
   HWY_DYNAMIC_DISPATCH(update_f64)(factors, gradient, target, count);
 }
 
+template <>
+void track_range<float>(float* values, float momentum, const GradientSum<float>& statistic, std::size_t count) {
+  HWY_DYNAMIC_DISPATCH(track_f32)(values, momentum, statistic, count);
+}
+template <>
+void track_range<double>(double* values, double momentum, const GradientSum<double>& statistic, std::size_t count) {
+  HWY_DYNAMIC_DISPATCH(track_f64)(values, momentum, statistic, count);
+}
 template <>
 void store_sum<float>(float* out, const GradientSum<float>& gradient, std::size_t count) {
   HWY_DYNAMIC_DISPATCH(store_sum_f32)(out, gradient, count);

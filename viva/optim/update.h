@@ -48,7 +48,12 @@ template <typename T>
 void update_range(const UpdateFactors<T>& factors, const GradientSum<T>& gradient, const UpdateTarget<T>& target,
                   std::size_t count);
 
-// out[i] = the sum itself, rounded as in update_range. The same conditions, but that stores stay in the caches.
+// values[i] += momentum * (statistic[i] - values[i]), each operation rounded separately: a buffer's update. The same
+// conditions.
+template <typename T>
+void track_range(T* values, T momentum, const GradientSum<T>& statistic, std::size_t count);
+
+// out[i] = the sum itself, rounded as in update_range. The same conditions.
 template <typename T>
 void store_sum(T* out, const GradientSum<T>& gradient, std::size_t count);
 
