@@ -7,8 +7,8 @@ namespace viva::optim {
 
 // Both may be given: values first, and the norm of what is left. Frozen parameters and buffers have no part in it.
 struct Clipping {
-  std::optional<double> norm;   // the most that the norm over all parameters' gradients may be; > 0
-  std::optional<double> value;  // the most that an element's magnitude may be; > 0
+  std::optional<double> norm = {};   // the most that the norm over all parameters' gradients may be; > 0
+  std::optional<double> value = {};  // the most that an element's magnitude may be; > 0
 
   bool any() const { return norm || value; }
 };

@@ -17,9 +17,9 @@ class Optimizer;
 // optimizer's.
 struct ParamGroup {
   // Names; '*' stands for any run of characters, none included: "*.bias", "layers.0.*".
-  std::vector<std::string> params;
-  std::optional<double> lr;
-  std::optional<double> weight_decay;  // adamw; counts for parameters with one axis, too
+  std::vector<std::string> params = {};
+  std::optional<double> lr = {};
+  std::optional<double> weight_decay = {};  // adamw; counts for parameters with one axis, too
   // A frozen parameter is never updated, nor are its moments; guards and norms of gradients leave it out.
   bool frozen = false;
 };
