@@ -7,6 +7,7 @@
 #include <array>
 #include <filesystem>
 #include <limits>
+#include <utility>
 
 #include "cli/recipe_table.h"
 #include "viva/base/error.h"
@@ -58,10 +59,11 @@ const std::vector<SectionKeys>& known_keys() {
   static const std::vector<SectionKeys> kKeys = {
       {"data", {"train_images", "train_labels", "test_images", "test_labels"}},
       {"model", {"kind", "hidden", "classes"}},
-      {"optimizer", {"kind", "lr", "momentum", "alpha", "beta1", "beta2", "eps", "weight_decay"}},
+      {"optimizer", {"kind", "lr", "momentum", "alpha", "beta1", "beta2", "eps", "weight_decay", "decay", "groups"}},
       {"train",
-       {"workers", "batch_size", "batches_per_step", "aggregation", "epochs", "steps", "seed", "shuffle",
-        "drop_last"}}};
+       {"workers", "batch_size", "batches_per_step", "aggregation", "epochs", "steps", "seed", "shuffle", "drop_last",
+        "clip_norm", "clip_value", "non_finite"}},
+      schedule_keys()};
   return kKeys;
 }
 
@@ -132,8 +134,10 @@ optim::Optimizer read_optimizer(const RecipeTable& table) {
     }
     settings.*setting.field = *value;
   }
+  settings.decayed = read_decay(table, kind);
+  std::vector<optim::ParamGroup> groups = read_groups(table);
   try {
-    return {kind, settings};
+    return {kind, settings, std::move(groups)};
   } catch (const ConfigError& error) {
     // The optimizer knows the ranges, this table the place.
     table.fail(error.key, std::string(error.what()).substr(error.key.size() + 2));
@@ -154,6 +158,8 @@ TrainRecipe read_train(const RecipeTable& table) {
   train.seed = static_cast<std::uint64_t>(table.integer("train.seed", kSeed).value_or(0));
   train.shuffle = table.boolean("train.shuffle").value_or(train.shuffle);
   train.drop_last = table.boolean("train.drop_last").value_or(train.drop_last);
+  train.clipping = read_clipping(table);
+  train.non_finite = read_non_finite(table);
   if (!train.epochs && !train.steps) {
     table.fail("train.epochs", "missing; expected train.epochs or train.steps, which end the training");
   }
@@ -168,7 +174,7 @@ Recipe parse_recipe(std::string_view text, const std::string& file, std::span<co
                       fmt::format("expected a recipe of at most {} bytes, found {}", kMaxRecipeSize, text.size()));
   }
   const RecipeTable table(text, file, overrides, known_keys());
-  return {read_data(table, file), read_model(table), read_optimizer(table), read_train(table)};
+  return {read_data(table, file), read_model(table), read_optimizer(table), read_train(table), read_schedule(table)};
 }
 
 Recipe load_recipe(const std::string& path, std::span<const std::string> overrides) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/recipe_training.h"
 #include "viva/distributed/aggregation.h"
 #include "viva/optim/optimizer.h"
 
@@ -38,6 +39,8 @@ struct TrainRecipe {
   std::uint64_t seed = 0;
   bool shuffle = true;
   bool drop_last = false;
+  optim::Clipping clipping;
+  distributed::NonFinite non_finite = distributed::NonFinite::kIgnore;
 };
 
 struct Recipe {
@@ -45,6 +48,7 @@ struct Recipe {
   ModelRecipe model;
   optim::Optimizer optimizer;
   TrainRecipe train;
+  ScheduleRecipe schedule;
 };
 
 // `file` names the text in errors, and its directory is where relative paths begin. Each override is

@@ -52,7 +52,11 @@ std::string human_results(const TrainingOutcome& outcome, const std::optional<Ev
                           const std::string& digest) {
   std::string text = fmt::format("trained {} steps, {} samples in {:.2f} s: {:.0f} samples/s\n", outcome.result.steps,
                                  outcome.result.samples, outcome.seconds, outcome.samples_per_second());
-  if (outcome.result.steps > 0) text += fmt::format("last step's loss {:.4f}\n", outcome.result.last_loss);
+  if (outcome.result.skipped > 0) {
+    text += fmt::format("skipped {} of them: a gradient or loss was not finite\n", outcome.result.skipped);
+  }
+  if (outcome.result.steps > outcome.result.skipped)
+    text += fmt::format("last step's loss {:.4f}\n", outcome.result.last_loss);
   if (test) {
     text += fmt::format("test loss {:.4f}, accuracy {:.4f} on {} samples\n", test->loss, test->accuracy, test->samples);
   }
@@ -63,10 +67,11 @@ std::string json_results(const TrainingOutcome& outcome, const std::optional<Eva
                          const std::string& digest) {
   nlohmann::ordered_json json;
   json["steps"] = outcome.result.steps;
+  json["skipped"] = outcome.result.skipped;
   json["epochs"] = outcome.epochs;
   json["samples"] = outcome.result.samples;
   json["loss"] = nullptr;
-  if (outcome.result.steps > 0) json["loss"] = outcome.result.last_loss;
+  if (outcome.result.steps > outcome.result.skipped) json["loss"] = outcome.result.last_loss;
   json["total_loss"] = outcome.result.total_loss;
   json["test_loss"] = nullptr;
   json["test_accuracy"] = nullptr;
