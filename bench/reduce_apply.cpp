@@ -45,7 +45,7 @@ double ReduceApplyPass::measure(int threads) {
   const double seconds = seconds_together(threads, [&](int thread) {
     const KernelScope scope;
     distributed::ReduceApply reduce_apply(plan_, state.layout(), state.layout().part(thread, threads));
-    for (int pass = 0; pass < passes_; ++pass) reduce_apply.run(state, partials_, given_, double{kScale});
+    for (int pass = 0; pass < passes_; ++pass) reduce_apply.run(state, partials_, given_, {.gradient = double{kScale}});
   });
   check(state);
   const auto elements = static_cast<double>(initial_.value.size());

@@ -67,11 +67,13 @@ std::vector<Param> params_of_model(const nn::Model& model, std::vector<Param> pa
   const auto reject = [&](const std::string& message) {
     throw IoError(path, -1, "these are not the parameters of the recipe's model: " + message);
   };
-  // Initial parameters have the names, shapes and the order that the model needs; their values do not matter.
+  // Initial parameters have the names, shapes, roles and the order that the model needs; their values do not matter.
   std::vector<Param> fitting = model.initial_params(0);
-  for (auto& [name, value] : fitting) {
+  for (Param& wanted : fitting) {
+    const std::string& name = wanted.name;
+    Tensor& value = wanted.value;
     const auto found =
-        std::find_if(params.begin(), params.end(), [&name = name](const Param& param) { return param.name == name; });
+        std::find_if(params.begin(), params.end(), [&](const Param& param) { return param.name == name; });
     if (found == params.end()) reject(fmt::format("'{}' is missing", name));
     if (found->value.shape() != value.shape()) {
       reject(fmt::format("expected '{}' of shape {}, found {}", name, to_string(value.shape()),

@@ -7,6 +7,7 @@
 #include <array>
 #include <limits>
 #include <type_traits>
+#include <utility>
 #include <variant>
 
 #include "cli/recipe_sections.h"
@@ -56,10 +57,11 @@ const std::vector<SectionKeys>& known_keys() {
   static const std::vector<SectionKeys> kKeys = {
       data_keys(),
       model_keys(),
-      {"optimizer", {"kind", "lr", "momentum", "alpha", "beta1", "beta2", "eps", "weight_decay"}},
+      {"optimizer", {"kind", "lr", "momentum", "alpha", "beta1", "beta2", "eps", "weight_decay", "decay", "groups"}},
       {"train",
        {"workers", "batch_size", "batches_per_step", "aggregation", "epochs", "steps", "seed", "shuffle", "drop_last",
-        "evaluate_every", "patience", "keep_best"}}};
+        "clip_norm", "clip_value", "non_finite", "evaluate_every", "patience", "keep_best"}},
+      schedule_keys()};
   return kKeys;
 }
 
@@ -91,8 +93,10 @@ optim::Optimizer read_optimizer(const RecipeTable& table) {
     }
     settings.*setting.field = *value;
   }
+  settings.decayed = read_decay(table, kind);
+  std::vector<optim::ParamGroup> groups = read_groups(table);
   try {
-    return {kind, settings};
+    return {kind, settings, std::move(groups)};
   } catch (const ConfigError& error) {
     // The optimizer knows the ranges, this table the place.
     table.fail(error.key, std::string(error.what()).substr(error.key.size() + 2));
@@ -113,6 +117,8 @@ TrainRecipe read_train(const RecipeTable& table) {
   train.seed = static_cast<std::uint64_t>(table.integer("train.seed", kSeed).value_or(0));
   train.shuffle = table.boolean("train.shuffle").value_or(train.shuffle);
   train.drop_last = table.boolean("train.drop_last").value_or(train.drop_last);
+  train.clipping = read_clipping(table);
+  train.non_finite = read_non_finite(table);
   train.evaluate_every = table.integer("train.evaluate_every", kCount);
   train.patience = table.integer("train.patience", kCount);
   train.keep_best = table.boolean("train.keep_best").value_or(train.patience.has_value());
@@ -145,7 +151,8 @@ Recipe parse_recipe(std::string_view text, const std::string& file, std::span<co
                       fmt::format("expected a recipe of at most {} bytes, found {}", kMaxRecipeSize, text.size()));
   }
   const RecipeTable table(text, file, overrides, known_keys());
-  Recipe recipe{read_data(table, file), read_model(table), read_optimizer(table), read_train(table)};
+  Recipe recipe{read_data(table, file), read_model(table), read_optimizer(table), read_train(table),
+                read_schedule(table)};
   check_validation(table, recipe);
   return recipe;
 }

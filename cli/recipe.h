@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "cli/recipe_training.h"
 #include "viva/distributed/aggregation.h"
 #include "viva/optim/optimizer.h"
 #include "viva/tensor/conv2d.h"
@@ -85,6 +86,8 @@ struct TrainRecipe {
   std::optional<std::int64_t> patience;
   // The result is the parameters with the best validation loss, not the last ones.
   bool keep_best = false;
+  optim::Clipping clipping;
+  distributed::NonFinite non_finite = distributed::NonFinite::kIgnore;
 };
 
 struct Recipe {
@@ -92,6 +95,7 @@ struct Recipe {
   ModelRecipe model;
   optim::Optimizer optimizer;
   TrainRecipe train;
+  ScheduleRecipe schedule;
 };
 
 // `file` names the text in errors, and its directory is where relative paths begin. Each override is

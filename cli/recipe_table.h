@@ -38,15 +38,17 @@ class RecipeTable {
   std::optional<double> number(std::string_view key) const;
   std::optional<std::vector<std::int64_t>> integers(std::string_view key, IntegerRange range) const;
 
+  // The value as TOML has it; null where the key is not given.
+  const toml::node* find(std::string_view key) const;
+
   // An error at the key's place, or at its section's where it is not given.
   [[noreturn]] void fail(std::string_view key, const std::string& message) const;
+  // An error at the node's place; without a node, only the file is known.
+  [[noreturn]] void fail_at(const toml::node* node, std::string_view key, const std::string& message) const;
 
  private:
   void apply_override(const std::string& text);
   void reject_unknown(std::span<const SectionKeys> known) const;
-  // An error at the node's place; without a node, only the file is known.
-  [[noreturn]] void fail_at(const toml::node* node, std::string_view key, const std::string& message) const;
-  const toml::node* find(std::string_view key) const;
   std::int64_t checked_integer(std::string_view key, const toml::node& node, IntegerRange range) const;
 
   std::string file_;

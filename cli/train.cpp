@@ -52,7 +52,11 @@ std::string human_results(const TrainingOutcome& outcome, const std::optional<Ev
                           const std::string& digest) {
   std::string text = fmt::format("trained {} steps, {} samples in {:.2f} s: {:.0f} samples/s\n", outcome.result.steps,
                                  outcome.result.samples, outcome.seconds, outcome.samples_per_second());
-  if (outcome.result.steps > 0) text += fmt::format("last step's loss {:.4f}\n", outcome.result.last_loss);
+  if (outcome.result.skipped > 0) {
+    text += fmt::format("skipped {} of them: a gradient or loss was not finite\n", outcome.result.skipped);
+  }
+  if (outcome.result.steps > outcome.result.skipped)
+    text += fmt::format("last step's loss {:.4f}\n", outcome.result.last_loss);
   if (outcome.best_look) {
     const auto& [steps, best] = *outcome.best_look;
     text +=
@@ -68,10 +72,11 @@ std::string json_results(const TrainingOutcome& outcome, const std::optional<Eva
                          const std::string& digest) {
   nlohmann::ordered_json json;
   json["steps"] = outcome.result.steps;
+  json["skipped"] = outcome.result.skipped;
   json["epochs"] = outcome.epochs;
   json["samples"] = outcome.result.samples;
   json["loss"] = nullptr;
-  if (outcome.result.steps > 0) json["loss"] = outcome.result.last_loss;
+  if (outcome.result.steps > outcome.result.skipped) json["loss"] = outcome.result.last_loss;
   json["total_loss"] = outcome.result.total_loss;
   if (outcome.last_look) {
     json["validation_loss"] = outcome.last_look->evaluation.loss;

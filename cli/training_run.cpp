@@ -113,13 +113,16 @@ TrainingRun::TrainingRun(const Recipe& recipe, const Problem& problem, Executor 
       config_{.num_workers = recipe.train.workers,
               .batches_per_step = recipe.train.batches_per_step,
               .aggregation = recipe.train.aggregation,
-              .epochs = recipe.train.epochs.value_or(0)},
+              .epochs = recipe.train.epochs.value_or(0),
+              .clipping = recipe.train.clipping,
+              .non_finite = recipe.train.non_finite},
       num_steps_(recipe.train.steps.value_or(-1)) {
   if (loader_.size() == 0) {
     throw ConfigError({}, 0, "train.drop_last",
                       fmt::format("drops the only batch, which is short: {} samples, train.batch_size {}",
                                   problem.train.size(), recipe.train.batch_size));
   }
+  config_.schedule = recipe.schedule.for_run(planned_steps());
 }
 
 std::int64_t TrainingRun::steps_per_epoch() const {
@@ -152,6 +155,10 @@ void TrainingRun::print_plan() const {
                             also(problem_.test, "test")));
   print_message(fmt::format("model: {}, {} parameters; optimizer {}, lr {}", problem_.model.name, elements,
                             name_of(recipe_.optimizer.kind()), recipe_.optimizer.settings().lr));
+  if (recipe_.schedule.kind != optim::ScheduleKind::kConstant || recipe_.schedule.settings.warmup_steps > 0) {
+    print_message(fmt::format("schedule: {}, {} steps of warm-up", name_of(recipe_.schedule.kind),
+                              recipe_.schedule.settings.warmup_steps));
+  }
   print_message(fmt::format("plan: {} workers, batches of {}, {} batches a step, {}; {} steps", config_.num_workers,
                             recipe_.train.batch_size, config_.batches_per_step, in_words(config_.aggregation),
                             planned_steps()));

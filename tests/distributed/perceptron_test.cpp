@@ -88,8 +88,7 @@ std::int64_t resident_kilobytes() {
 }
 
 // Counted in allocations by viva's own code; oneDNN's, some a primitive, are counted apart and constant.
-TEST(Perceptron, ASteadyStepAllocatesNothing) {
-  Training setup;
+void expect_no_allocation(const Training& setup) {
   Trainer trainer(setup.config, setup.model.initial_params(1), setup.optimizer, setup.loader, setup.compute,
                   {.executors = 2});
   trainer.run(20);
@@ -105,6 +104,15 @@ TEST(Perceptron, ASteadyStepAllocatesNothing) {
     }
     onednn = after.onednn - before.onednn;
   }
+}
+
+TEST(Perceptron, ASteadyStepAllocatesNothing) { expect_no_allocation({}); }
+
+TEST(Perceptron, ASteadyStepInTwoPassesAllocatesNothing) {
+  Training setup;
+  setup.config.clipping = {.norm = 0.5, .value = 0.1};
+  setup.config.non_finite = NonFinite::kSkip;
+  expect_no_allocation(setup);
 }
 
 TEST(Perceptron, ResidentMemoryIsFlat) {

@@ -32,6 +32,14 @@ std::vector<Param> random_params(std::int64_t features) {
   return {{"w", random_tensor<T>(13, {features})}, {"b", random_tensor<T>(14, {1})}};
 }
 
+// Those, and a buffer of as many features.
+template <typename T>
+std::vector<Param> params_with_buffer(std::int64_t features) {
+  std::vector<Param> params = random_params<T>(features);
+  params.push_back({"mean", random_tensor<T>(15, {features}), ParamRole::kBuffer});
+  return params;
+}
+
 // The mean over the batch of (w·x + b - y)², and its gradient for "w" (features) and "b" (1).
 template <typename T>
 double squared_error(const StepContext&, const data::Batch& batch, std::span<const Param> params, GradSink& sink) {
@@ -55,7 +63,21 @@ double squared_error(const StepContext&, const data::Batch& batch, std::span<con
   return static_cast<double>(loss);
 }
 
-// The same through the simple form of a callback.
+// squared_error, and the mean of the batch's inputs as the statistic of the buffer "mean".
+template <typename T>
+double tracked_error(const StepContext& context, const data::Batch& batch, std::span<const Param> params,
+                     GradSink& sink) {
+  const auto mean = sink.grad(2).template mutable_values<T>();
+  const auto x = batch.inputs.values<T>();
+  for (std::size_t k = 0; k < mean.size(); ++k) {
+    T sum = 0;
+    for (std::size_t i = k; i < x.size(); i += mean.size()) sum += x[i];
+    mean[k] = sum / static_cast<T>(batch.size());
+  }
+  return squared_error<T>(context, batch, params, sink);
+}
+
+// squared_error through the simple form of a callback.
 template <typename T>
 distributed::LossAndGrads squared_error_simple(const data::Batch& batch, std::span<const Param> params) {
   const optim::Layout layout(params);
@@ -71,7 +93,7 @@ distributed::LossAndGrads squared_error_simple(const data::Batch& batch, std::sp
 inline bool same_bits(std::span<const Param> a, std::span<const Param> b) {
   if (a.size() != b.size()) return false;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    if (a[i].name != b[i].name || !bitwise_equal(a[i].value, b[i].value)) return false;
+    if (a[i].name != b[i].name || a[i].role != b[i].role || !bitwise_equal(a[i].value, b[i].value)) return false;
   }
   return true;
 }
@@ -92,7 +114,7 @@ inline bool same_bits(const optim::Optimizer& a, const optim::Optimizer& b) {
 inline bool same_bits(const distributed::TrainResult& a, const distributed::TrainResult& b) {
   return same_bits(a.final_params, b.final_params) && same_bits(a.final_optimizer, b.final_optimizer) &&
          a.total_loss == b.total_loss && a.last_loss == b.last_loss && a.steps == b.steps && a.batches == b.batches &&
-         a.samples == b.samples;
+         a.samples == b.samples && a.skipped == b.skipped;
 }
 
 }  // namespace viva::test

@@ -3,7 +3,10 @@
 #include <rapidcheck/gtest.h>
 #include <sched.h>
 
+#include <algorithm>
+#include <limits>
 #include <string>
+#include <vector>
 
 #include "tests/distributed/regression.h"
 #include "viva/base/cpu.h"
@@ -12,27 +15,72 @@
 namespace viva::distributed {
 namespace {
 
-optim::Optimizer optimizer_of(int kind) {
-  switch (kind) {
-    case 0:
-      return optim::sgd(0.05);
-    case 1:
-      return optim::sgd_momentum(0.05, 0.9);
-    case 2:
-      return optim::rmsprop(0.01);
-    case 3:
-      return optim::adam(0.01);
-    default:
-      return optim::adamw(0.01, 0.1);
-  }
+// Any rule, with any of the groups that test::random_params has names for.
+optim::Optimizer optimizer_of(int kind, int groups) {
+  const std::vector<optim::ParamGroup> some[] = {
+      {}, {{{"w"}, 0.02, {}, false}}, {{{"b"}, {}, {}, true}}, {{{"*"}, {}, {}, true}}};
+  optim::Hyperparameters settings{.lr = kind < 2 ? 0.05 : 0.01, .weight_decay = 0.1};
+  if (groups == 4) settings.decayed = optim::DecayedParams::kMatrices;
+  return {static_cast<optim::OptimizerKind>(kind), settings, some[groups % 4]};
 }
+
+optim::Schedule any_schedule() {
+  return {static_cast<optim::ScheduleKind>(*rc::gen::inRange(0, 4).as("schedule")),
+          {.warmup_steps = *rc::gen::inRange<std::int64_t>(0, 3).as("warm-up"), .total_steps = 5, .period = 2}};
+}
+
+// What can be wrong with a batch, without an exception.
+enum class Trouble { kNone, kNanGradient, kInfiniteGradient, kHugeGradient, kNanStatistic, kInfiniteLoss };
 
 struct Case {
   TrainConfig config;
   data::DataLoaderOptions loader;
   std::int64_t samples = 0, features = 0, steps = 0, executors = 0;
-  int optimizer = 0;
+  int optimizer = 0, groups = 0;
+  // By the batch's number, over and over; only where the guard skips such steps: a NaN in a parameter may have any
+  // bits.
+  std::vector<Trouble> troubles;
 };
+
+template <typename T>
+ComputeGrads troubled(const Case& c) {
+  return [troubles = c.troubles](const StepContext& context, const data::Batch& batch, std::span<const Param> params,
+                                 GradSink& sink) {
+    const double loss = test::tracked_error<T>(context, batch, params, sink);
+    const auto spoil = [&](std::size_t i, T value) {
+      const auto values = sink.grad(i).template mutable_values<T>();
+      values[static_cast<std::size_t>(context.batch) * 5099 % values.size()] = value;
+    };
+    if (troubles.empty()) return loss;
+    using Limits = std::numeric_limits<T>;
+    switch (troubles[static_cast<std::size_t>(context.batch) % troubles.size()]) {
+      case Trouble::kNone:
+        break;
+      case Trouble::kNanGradient:
+        spoil(0, Limits::quiet_NaN());
+        break;
+      case Trouble::kInfiniteGradient:
+        spoil(1, -Limits::infinity());
+        break;
+      case Trouble::kHugeGradient:
+        spoil(0, Limits::max() / 2);
+        break;
+      case Trouble::kNanStatistic:
+        spoil(2, Limits::quiet_NaN());
+        break;
+      case Trouble::kInfiniteLoss:
+        return std::numeric_limits<double>::infinity();
+    }
+    return loss;
+  };
+}
+
+optim::Clipping any_clipping() {
+  optim::Clipping clipping;
+  if (*rc::gen::arbitrary<bool>().as("clip norm")) clipping.norm = 0.125;
+  if (*rc::gen::arbitrary<bool>().as("clip value")) clipping.value = 0.25;
+  return clipping;
+}
 
 Case any_case() {
   Case c;
@@ -50,22 +98,34 @@ Case any_case() {
   c.steps = *rc::gen::inRange<std::int64_t>(0, 8).as("steps");
   c.executors = *rc::gen::inRange<std::int64_t>(1, 9).as("executors");
   c.optimizer = *rc::gen::inRange(0, 5).as("optimizer");
+  c.groups = *rc::gen::inRange(0, 5).as("groups");
+  c.config.schedule = any_schedule();
+  if (*rc::gen::arbitrary<bool>().as("one pass")) return c;
+  c.config.clipping = any_clipping();
+  c.config.non_finite = static_cast<NonFinite>(*rc::gen::inRange(0, 3).as("non-finite"));
+  if (c.config.non_finite == NonFinite::kSkip) {
+    for (const int t : *rc::gen::container<std::vector<int>>(rc::gen::inRange(-20, 6)).as("troubles")) {
+      c.troubles.push_back(static_cast<Trouble>(std::max(t, 0)));
+    }
+  }
   return c;
 }
 
 template <typename T>
 void expect_reference_bits(const Case& c) {
-  const auto params = test::random_params<T>(c.features);
+  const auto params = test::params_with_buffer<T>(c.features);
   const data::DataLoader loader(test::random_dataset<T>(c.samples, c.features), c.loader);
-  const auto optimizer = optimizer_of(c.optimizer);
-  const auto reference = train_synchronous(c.config, params, optimizer, loader, test::squared_error<T>, c.steps);
-  Trainer trainer(c.config, params, optimizer, loader, test::squared_error<T>, {.executors = c.executors});
+  const ComputeGrads compute = troubled<T>(c);
+  const auto optimizer = optimizer_of(c.optimizer, c.groups);
+  const auto reference = train_synchronous(c.config, params, optimizer, loader, compute, c.steps);
+  Trainer trainer(c.config, params, optimizer, loader, compute, {.executors = c.executors});
   // In two runs: where one ends and the next begins changes nothing.
   trainer.run(c.steps / 2);
   trainer.run(c.steps - c.steps / 2);
   const auto result = trainer.result();
   RC_ASSERT(result.steps == reference.steps);
   RC_ASSERT(result.samples == reference.samples);
+  RC_ASSERT(result.skipped == reference.skipped);
   RC_ASSERT(result.total_loss == reference.total_loss);
   RC_ASSERT(test::same_bits(result, reference));
 }

@@ -8,34 +8,15 @@
 #include <tuple>
 
 #include "tests/distributed/regression.h"
-#include "viva/distributed/trainer.h"
+#include "tests/distributed/ways.h"
 
 namespace viva::distributed {
 namespace {
 
 constexpr double kExact = 1e-9;
 
-// One suite, run by each way to train.
-struct Way {
-  const char* name;
-  std::int64_t executors;  // 0: the reference
-};
-
-class Train : public testing::TestWithParam<Way> {
- protected:
-  static TrainResult train(const TrainConfig& config, std::span<const Param> params, const optim::Optimizer& optimizer,
-                           const data::DataLoader& loader, const ComputeGrads& compute, std::int64_t steps) {
-    if (GetParam().executors == 0) return train_synchronous(config, params, optimizer, loader, compute, steps);
-    Trainer trainer(config, params, optimizer, loader, compute, {.executors = GetParam().executors});
-    trainer.run(steps);
-    return trainer.result();
-  }
-};
-
-INSTANTIATE_TEST_SUITE_P(Ways, Train,
-                         testing::Values(Way{"reference", 0}, Way{"one_thread", 1}, Way{"two_threads", 2},
-                                         Way{"seven_threads", 7}),
-                         [](const auto& tested) { return tested.param.name; });
+class Train : public test::EveryWay {};
+INSTANTIATE_TEST_SUITE_P(Ways, Train, test::every_way(), test::name_of_way);
 
 data::Dataset line_dataset() {
   return data::Dataset::from_tensors(Tensor::from_values<double>({1, 2, 3, 4}, {4, 1}),

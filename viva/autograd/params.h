@@ -20,6 +20,7 @@ class Params {
   const Variable& operator[](std::size_t i) const;
   const Variable& operator[](std::string_view name) const;
   const std::string& name(std::size_t i) const { return params_[i].name; }
+  ParamRole role(std::size_t i) const { return params_[i].role; }
 
   // A tensor without a gradient: the batch's inputs, a mask.
   Variable constant(const Tensor& value) const { return tape_->constant(value); }

@@ -9,7 +9,8 @@ namespace viva::autograd {
 double backward(const Params& params, const Variable& loss, GradSink& sink, const GradOptions& options) {
   params.tape().backward(loss);
   for (std::size_t i = 0; i < params.size(); ++i) {
-    if (sink.given(i)) continue;
+    // A buffer has no gradient; its layer gives the sink a statistic, or leaves it as it is.
+    if (sink.given(i) || params.role(i) == ParamRole::kBuffer) continue;
     if (options.unreached == Unreached::kError) {
       throw DimensionError(fmt::format("the loss does not depend on parameter '{}': leave it out of the parameters, or "
                                        "ask for Unreached::kZero",

@@ -63,8 +63,10 @@ WorkerDied::WorkerDied(std::int64_t worker_, std::int64_t batch_, int exit_code_
       last_message(std::move(message)) {}
 
 NonFiniteGradient::NonFiniteGradient(std::int64_t worker_, std::int64_t step_, std::string name_, std::int64_t index_)
-    : Error(fmt::format("step {}, worker {}: gradient of '{}' is not finite at element {}", step_, worker_, name_,
-                        index_)),
+    : Error(fmt::format("step {}, {}: gradient of '{}' is not finite at element {}", step_,
+                        worker_ == kSumOfWorkers ? "the sum over the workers, each of them finite"
+                                                 : fmt::format("worker {}", worker_),
+                        name_, index_)),
       worker(worker_),
       step(step_),
       name(std::move(name_)),

@@ -91,7 +91,9 @@ class WorkerDied : public Error {
   std::string last_message;
 };
 
-// A NaN or an infinity in a gradient.
+// A NaN or an infinity in a gradient: element `index` of parameter `name`, in row-major order. `worker` is
+// kSumOfWorkers where each worker's gradient is finite and their sum is not.
+inline constexpr std::int64_t kSumOfWorkers = -1;
 class NonFiniteGradient : public Error {
  public:
   NonFiniteGradient(std::int64_t worker, std::int64_t step, std::string name, std::int64_t index);

@@ -25,6 +25,13 @@ std::int64_t split_of(TreeNode node) {
   return node.lo + static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(count(node) - 1)));
 }
 
+double canonical_sum(std::span<const double> values) {
+  if (values.empty()) return 0;
+  if (values.size() == 1) return values.front();
+  const auto middle = static_cast<std::size_t>(split_of({0, static_cast<std::int64_t>(values.size())}));
+  return canonical_sum(values.first(middle)) + canonical_sum(values.subspan(middle));
+}
+
 ReductionPlan::ReductionPlan(std::int64_t num_workers, std::int64_t num_executors) {
   const auto log2_up = static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(num_workers - 1)));
   // Even blocks first; where one would need too many buffers, its ends move to the next multiple of 2, 4, …. One block

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace viva::comm {
@@ -20,6 +21,9 @@ struct TreeNode {
 
 // Where the node's left child ends and its right one begins. The node has at least two workers.
 std::int64_t split_of(TreeNode node);
+
+// The canonical sum of the values themselves; 0 where there are none.
+double canonical_sum(std::span<const double> values);
 
 // out = left + right. Operands below the number of partials are partials; the others are sums: operand p + k is the
 // sum that stands in place k.

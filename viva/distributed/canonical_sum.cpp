@@ -16,6 +16,10 @@ double aggregation_scale(GradAggregation aggregation, std::int64_t num_workers, 
   throw ConfigError({}, 0, "aggregation", "a value outside the enumeration");
 }
 
+double statistic_scale(GradAggregation aggregation, std::int64_t batches, std::int64_t samples) {
+  return 1.0 / static_cast<double>(aggregation == GradAggregation::kWeightedAverage ? samples : batches);
+}
+
 void scale(std::vector<GradPair>& grads, double factor) {
   for (GradPair& pair : grads) {
     pair.grad = pair.grad.clone();

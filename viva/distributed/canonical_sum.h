@@ -13,6 +13,10 @@ namespace viva::distributed {
 // samples (kWeightedAverage); a reciprocal in double, which is then rounded to the gradients' dtype.
 double aggregation_scale(GradAggregation aggregation, std::int64_t num_workers, std::int64_t samples);
 
+// The same for buffers, whose sum becomes a mean over the step's batches, whatever the gradients become: over batches
+// (kSum, kAverage) or weighted by samples (kWeightedAverage).
+double statistic_scale(GradAggregation aggregation, std::int64_t batches, std::int64_t samples);
+
 // New tensors: factor * grad, the factor rounded to the gradient's dtype.
 void scale(std::vector<GradPair>& grads, double factor);
 

@@ -24,7 +24,7 @@ void merge(PartialSum& target, const Weighted<T>& left, const Weighted<T>& right
 
 Executor::Executor(const ComputeTask& task, const optim::Layout& layout, std::int64_t id,
                    const comm::ReductionPlan::Block& block)
-    : id_(id), block_(block), num_partials_(block.num_partials) {
+    : layout_(layout), id_(id), block_(block), num_partials_(block.num_partials) {
   const data::DataLoader& loader = task.stream.loader();
   if (block.slots == 0 || loader.size() == 0) return;
   for (std::int64_t s = 0; s < block.slots; ++s) slots_.emplace_back(layout, layout.make_buffer());
@@ -36,6 +36,7 @@ Executor::Executor(const ComputeTask& task, const optim::Layout& layout, std::in
 
 void Executor::compute(const ComputeTask& task, std::int64_t step, std::span<const Param> params, StepBoard& board) {
   board.failures[static_cast<std::size_t>(id_)].reset();
+  board.skips[static_cast<std::size_t>(id_)] = 0;
   if (slots_.empty()) return;
   visit_floating(slots_.front().buffer.dtype(), "Executor",
                  [&](auto type) { compute_block<decltype(type)>(task, step, params, board); });
@@ -54,7 +55,7 @@ void Executor::compute_block(const ComputeTask& task, std::int64_t step, std::sp
       const std::int64_t number = task.schedule.first_batch(step) + j;
       const StepContext context{task.stream.loader().options().seed, step, w, number, Mode::kTraining, arena_};
       PartialSum& target = j == w ? sum : scratch_.front();
-      if (!compute_batch(task, context, j, params, target.sink, board)) return;
+      if (!compute_batch(task, context, j, params, target, board)) return;
       target.weight = weighted ? static_cast<double>(task.stream.length(number)) : 1.0;
       if (j != w) merge<T>(sum, term<T>(sum), term<T>(target));
     }
@@ -69,26 +70,36 @@ void Executor::compute_block(const ComputeTask& task, std::int64_t step, std::sp
   }
 }
 
-// Batch j of the step; false where it failed.
+// Batch j of the step; false where it failed. A batch that asks for the step to be skipped has not: whether a later one
+// fails must not depend on who computes it.
 bool Executor::compute_batch(const ComputeTask& task, const StepContext& context, std::int64_t j,
-                             std::span<const Param> params, GradSink& sink, StepBoard& board) {
+                             std::span<const Param> params, PartialSum& target, StepBoard& board) {
   position_.worker.store(context.worker, std::memory_order_relaxed);
   position_.batch.store(context.batch, std::memory_order_relaxed);
   const auto place = static_cast<std::size_t>(j);
+  const auto fail = [&](std::string cause, std::optional<ElementPlace> bad_element = {}) {
+    board.failures[static_cast<std::size_t>(id_)] =
+        BatchFailure{context.worker, context.batch, std::move(cause), bad_element};
+    return false;
+  };
   const auto indices = task.stream.indices(context.batch);
   board.lengths[place] = static_cast<std::int64_t>(indices.size());
   auto failure = failure_of(board.losses[place], [&] {
     const data::Batch& batch = board.lengths[place] == full_batch_.size() ? full_batch_ : last_batch_;
     task.stream.loader().dataset().gather(indices, batch);
     arena_.reset();
-    sink.clear();
-    return task.compute_grads(context, batch, params, sink);
+    target.sink.clear();
+    return task.compute_grads(context, batch, params, target.sink);
   });
-  if (failure) {
-    board.failures[static_cast<std::size_t>(id_)] = BatchFailure{context.worker, context.batch, std::move(*failure)};
-    return false;
-  }
-  board.given.record(place, sink);
+  if (failure) return fail(std::move(*failure));
+  const bool skips = task.config.non_finite == NonFinite::kSkip;
+  auto bad_loss = failure_of_loss(board.losses[place]);
+  if (bad_loss && !skips) return fail(std::move(*bad_loss));
+  board.given.record(place, target.sink);
+  // While the gradient is in the caches.
+  const auto bad_element = first_non_finite(layout_, target.buffer, task.guarded, target.sink);
+  if (bad_element && !skips) return fail({}, bad_element);
+  if (bad_loss || bad_element) board.skips[static_cast<std::size_t>(id_)] = 1;
   return true;
 }
 

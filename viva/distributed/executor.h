@@ -19,6 +19,7 @@ struct ComputeTask {
   StepSchedule schedule;
   BatchStream stream;
   ComputeGrads compute_grads;
+  std::vector<std::size_t> guarded;  // the entries whose gradients the guard looks at: none where it is off
 };
 
 // A gradient buffer, and the factor that its values still have to be multiplied by.
@@ -57,8 +58,9 @@ class Executor {
   template <typename T>
   void compute_block(const ComputeTask& task, std::int64_t step, std::span<const Param> params, StepBoard& board);
   bool compute_batch(const ComputeTask& task, const StepContext& context, std::int64_t j, std::span<const Param> params,
-                     GradSink& sink, StepBoard& board);
+                     PartialSum& target, StepBoard& board);
 
+  const optim::Layout& layout_;
   std::int64_t id_;
   comm::ReductionPlan::Block block_;
   std::size_t num_partials_;

@@ -10,16 +10,18 @@
 
 #include <fmt/format.h>
 
+#include "viva/distributed/gradient_guard.h"
+
 namespace viva::distributed {
 
 // The first cause within one worker or executor.
 struct BatchFailure {
   std::int64_t worker = 0, batch = 0;
   std::string cause;
+  std::optional<ElementPlace> bad_element;  // in the place of a cause: what the guard found
 };
 
-// Runs compute(), which returns a loss, into `loss`. What it throws, or that the loss is not finite, comes back as
-// text.
+// Runs compute(), which returns a loss, into `loss`. What it throws comes back as text.
 template <typename F>
 std::optional<std::string> failure_of(double& loss, F&& compute) {
   try {
@@ -29,8 +31,13 @@ std::optional<std::string> failure_of(double& loss, F&& compute) {
   } catch (...) {
     return "an exception that is not a std::exception";
   }
-  if (!std::isfinite(loss)) return fmt::format("the loss is {}; expected a finite number", loss);
   return std::nullopt;
+}
+
+// Why a loss cannot be trained on, as text.
+inline std::optional<std::string> failure_of_loss(double loss) {
+  if (std::isfinite(loss)) return std::nullopt;
+  return fmt::format("the loss is {}; expected a finite number", loss);
 }
 
 }  // namespace viva::distributed

@@ -1,42 +1,39 @@
 // The second half of a step, in one pass over an owned range: add the partial sums, scale, update the parameters.
 #pragma once
 
-#include <cstddef>
 #include <vector>
 
-#include "viva/comm/canonical_tree.h"
+#include "viva/distributed/range_sum.h"
 #include "viva/distributed/step_rules.h"
 #include "viva/optim/flat_state.h"
 
 namespace viva::distributed {
 
-// A partial sum as the owner of a range sees it: the flat buffer, and the factor still to be multiplied in.
-struct PartialView {
-  const Tensor* buffer = nullptr;
-  double weight = 1;
+// What a step multiplies by.
+struct StepFactors {
+  double gradient = 1;         // the sum of the partials
+  double statistic = 1;        // the same for buffers
+  double lr = 1;               // every learning rate
+  double buffer_momentum = 0;  // what a buffer takes of the step's statistic
 };
 
-// Owns chunk-sized places for the sums on the way to the root. Used by one thread.
+// Used by one thread.
 class ReduceApply {
  public:
   ReduceApply(const comm::ReductionPlan& plan, const optim::Layout& layout, optim::Range owned);
 
-  // Updates the owned range of `state` with `scale` times the canonical sum of the partials (one for each of
-  // plan.partials()). Parameters that `given` does not have stay as they are. Call within a KernelScope.
+  // Updates the owned range of `state` with the canonical sum of the partials (one for each of plan.partials()).
+  // What is frozen, or what `given` does not have, stays as it is. Call within a KernelScope.
   void run(const optim::FlatState& state, const std::vector<PartialView>& partials, const GivenGrads& given,
-           double scale);
+           const StepFactors& factors);
 
  private:
   template <typename T>
   void run_typed(const optim::FlatState& state, const std::vector<PartialView>& partials, const GivenGrads& given,
-                 T scale);
-  template <typename T>
-  optim::GradientSum<T> sum_of(const std::vector<PartialView>& partials, optim::Range range);
+                 const StepFactors& factors);
 
-  const comm::ReductionPlan& plan_;
+  RangeSum sum_;
   optim::Range owned_;
-  bool fits_;  // no sum needs a place: the range need not be cut into chunks
-  std::vector<Tensor> places_;
 };
 
 }  // namespace viva::distributed

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <optional>
 
 namespace viva::distributed {
 namespace {
@@ -12,6 +14,11 @@ void expect_count(const char* key, std::int64_t value, std::int64_t most) {
   if (value < 1 || value > most) {
     throw ConfigError({}, 0, key, fmt::format("expected a number from 1 to {}, got {}", most, value));
   }
+}
+
+void expect_positive(const char* key, std::optional<double> value) {
+  if (!value || (std::isfinite(*value) && *value > 0)) return;
+  throw ConfigError({}, 0, key, fmt::format("expected a number > 0, got {}", *value));
 }
 
 }  // namespace
@@ -24,6 +31,12 @@ TrainConfig checked(TrainConfig config) {
   expect_count("train.batches_per_step", config.batches_per_step, kMostBatches);
   if (config.epochs < 0) {
     throw ConfigError({}, 0, "train.epochs", fmt::format("expected a number >= 0, got {}", config.epochs));
+  }
+  expect_positive("train.clip_norm", config.clipping.norm);
+  expect_positive("train.clip_value", config.clipping.value);
+  if (!(config.buffer_momentum >= 0 && config.buffer_momentum <= 1)) {
+    throw ConfigError({}, 0, "train.buffer_momentum",
+                      fmt::format("expected a number from 0 to 1, got {}", config.buffer_momentum));
   }
   return config;
 }

@@ -12,7 +12,7 @@
 
 namespace viva::distributed {
 
-// The configuration with its defaults filled in. ConfigError for a count outside its range.
+// The configuration with its defaults filled in. ConfigError for a number outside its range.
 TrainConfig checked(TrainConfig config);
 
 // Which batches of the stream a step takes. Immutable; thread-safe.

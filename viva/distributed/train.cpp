@@ -4,6 +4,7 @@
 
 #include "viva/distributed/canonical_sum.h"
 #include "viva/distributed/failure.h"
+#include "viva/distributed/plain_gradient.h"
 #include "viva/distributed/step_rules.h"
 #include "viva/optim/layout.h"
 #include "viva/tensor/kernel_scope.h"
@@ -31,11 +32,12 @@ class BatchCursor {
   std::int64_t batch_ = 0;
 };
 
-// One batch's gradients, as far as the callback gave any, in the parameters' order.
-std::vector<GradPair> given_grads(const optim::Layout& layout, const Tensor& buffer, const GradSink& sink) {
+// One batch's gradients, as far as the callback gave any, in the parameters' order. Frozen ones play no part.
+std::vector<GradPair> given_grads(const optim::Layout& layout, std::span<const optim::ParamSettings> settings,
+                                  const Tensor& buffer, const GradSink& sink) {
   std::vector<GradPair> grads;
   for (std::size_t i = 0; i < sink.size(); ++i) {
-    if (sink.given(i)) grads.push_back({layout.entries()[i].name, layout.view(buffer, i)});
+    if (sink.given(i) && !settings[i].frozen) grads.push_back({layout.entries()[i].name, layout.view(buffer, i)});
   }
   return grads;
 }
@@ -44,6 +46,33 @@ std::vector<GradPair> zeros_like(const std::vector<GradPair>& grads) {
   std::vector<GradPair> zeros;
   for (const GradPair& g : grads) zeros.push_back({g.name, Tensor::zeros(g.grad.shape(), g.grad.dtype())});
   return zeros;
+}
+
+// A worker sums over its batches, in order; one without a batch has zeros.
+std::vector<std::vector<GradPair>> sums_by_worker(const std::vector<std::vector<GradPair>>& batch_grads,
+                                                  std::size_t num_workers) {
+  std::vector<std::vector<GradPair>> sums(num_workers);
+  for (std::size_t w = 0; w < num_workers; ++w) {
+    sums[w] = w < batch_grads.size() ? batch_grads[w] : zeros_like(batch_grads.front());
+    for (std::size_t j = w + num_workers; j < batch_grads.size(); j += num_workers) {
+      sums[w] = add(sums[w], batch_grads[j]);
+    }
+  }
+  return sums;
+}
+
+// The sample-weighted mean over a step's batches.
+double mean_loss(const std::vector<data::Batch>& batches, const std::vector<double>& losses, std::int64_t samples) {
+  double weighted = 0;
+  for (std::size_t j = 0; j < batches.size(); ++j) weighted += static_cast<double>(batches[j].size()) * losses[j];
+  return weighted / static_cast<double>(samples);
+}
+
+// Whether the guard, which is on, wants the step skipped; throws where it wants an error.
+bool skips(const TrainConfig& config, const std::vector<GradPair>& grads, std::int64_t step, std::int64_t worker) {
+  const auto bad = first_non_finite(grads);
+  if (bad && config.non_finite == NonFinite::kError) throw NonFiniteGradient(worker, step, bad->name, bad->index);
+  return bad.has_value();
 }
 
 }  // namespace
@@ -57,6 +86,8 @@ TrainResult train_synchronous(const TrainConfig& given_config, std::span<const P
   const optim::Layout layout(params);
   const auto num_workers = static_cast<std::size_t>(config.num_workers);
   const bool weighted = config.aggregation == GradAggregation::kWeightedAverage;
+  const bool guarded = config.non_finite != NonFinite::kIgnore;
+  const auto settings = optim::settings_of(optimizer, params);
 
   TrainResult result{{params.begin(), params.end()}, optimizer};
   BatchCursor cursor(loader);
@@ -70,6 +101,7 @@ TrainResult train_synchronous(const TrainConfig& given_config, std::span<const P
     std::vector<double> losses(batches.size());
     std::vector<std::vector<GradPair>> batch_grads(batches.size());
     GivenGrads given(batches.size(), params.size());
+    bool skip = false;
     for (std::size_t w = 0; w < num_workers; ++w) {
       for (std::size_t j = w; j < batches.size(); j += num_workers) {
         const std::int64_t number = schedule.first_batch(step) + static_cast<std::int64_t>(j);
@@ -81,42 +113,44 @@ TrainResult train_synchronous(const TrainConfig& given_config, std::span<const P
         const auto failure =
             failure_of(losses[j], [&] { return compute_grads(context, batches[j], result.final_params, sink); });
         if (failure) throw WorkerFailed(step, worker, number, *failure);
+        if (const auto bad_loss = failure_of_loss(losses[j])) {
+          if (config.non_finite != NonFinite::kSkip) throw WorkerFailed(step, worker, number, *bad_loss);
+          skip = true;
+        }
         given.record(j, sink);
-        batch_grads[j] = given_grads(layout, buffer, sink);
+        batch_grads[j] = given_grads(layout, settings, buffer, sink);
+        if (guarded && skips(config, batch_grads[j], step, worker)) skip = true;
         if (weighted) scale(batch_grads[j], static_cast<double>(batches[j].size()));
       }
     }
     given.check(step, config.num_workers, layout, batches.size());
 
-    // A worker sums over its batches; one without a batch has zeros.
-    std::vector<std::vector<GradPair>> worker_sums(num_workers);
-    for (std::size_t w = 0; w < num_workers; ++w) {
-      worker_sums[w] = w < batches.size() ? batch_grads[w] : zeros_like(batch_grads.front());
-      for (std::size_t j = w + num_workers; j < batches.size(); j += num_workers) {
-        worker_sums[w] = add(worker_sums[w], batch_grads[j]);
-      }
-    }
-
     // Reduce: the canonical sum over the workers, times one factor.
     std::int64_t samples = 0;
     for (const data::Batch& batch : batches) samples += batch.size();
-    std::vector<GradPair> gradient = canonical_sum(worker_sums);
+    std::vector<GradPair> gradient = canonical_sum(sums_by_worker(batch_grads, num_workers));
+    // Finite gradients may have a sum that is not.
+    if (guarded && !skip) skip = skips(config, gradient, step, kSumOfWorkers);
+    std::vector<GradPair> statistics = take_statistics(gradient, layout);
     scale(gradient, aggregation_scale(config.aggregation, config.num_workers, samples));
+    scale(statistics, statistic_scale(config.aggregation, std::ssize(batches), samples));
 
-    // Apply.
-    auto updated = optim::step(result.final_optimizer, result.final_params, gradient);
-    result.final_params = std::move(updated.params);
-    result.final_optimizer = std::move(updated.optimizer);
-
-    double weighted_losses = 0;
-    for (std::size_t j = 0; j < batches.size(); ++j) {
-      weighted_losses += static_cast<double>(batches[j].size()) * losses[j];
-    }
-    result.last_loss = weighted_losses / static_cast<double>(samples);
-    result.total_loss += result.last_loss;
+    // The step counts even where it is skipped: data and schedule go on.
     result.steps += 1;
     result.batches += static_cast<std::int64_t>(batches.size());
     result.samples += samples;
+    if (skip) {
+      result.skipped += 1;
+    } else {
+      // Apply.
+      clip(gradient, config.clipping, layout);
+      auto updated = optim::step(result.final_optimizer, result.final_params, gradient, config.schedule.factor(step));
+      result.final_params = std::move(updated.params);
+      update_buffers(result.final_params, statistics, config.buffer_momentum);
+      result.final_optimizer = std::move(updated.optimizer);
+      result.last_loss = mean_loss(batches, losses, samples);
+      result.total_loss += result.last_loss;
+    }
     if (after_step && !after_step(result)) break;
   }
   return result;

@@ -14,6 +14,7 @@
 #include "viva/comm/canonical_tree.h"
 #include "viva/distributed/canonical_sum.h"
 #include "viva/distributed/executor.h"
+#include "viva/distributed/gradient_pass.h"
 #include "viva/distributed/reduce_apply.h"
 #include "viva/distributed/step_board.h"
 #include "viva/optim/flat_state.h"
@@ -49,6 +50,10 @@ struct Trainer::Impl {
 
   // The whole algorithm, run by every executor's thread: false where this run is over before its last step.
   bool step(std::int64_t id, std::int64_t number);
+  // Where something must see the whole gradient before it is applied.
+  Verdict apply_in_two_passes(std::size_t id, const StepFactors& factors);
+  // The executors' partial sums, in the order of the plan.
+  const std::vector<PartialView>& view_partials(std::size_t id);
   // What the first executor does for all between the barriers: count, and get the next step's batches ready.
   void publish(std::int64_t number, const StepDecision& decision);
 
@@ -64,14 +69,15 @@ struct Trainer::Impl {
   comm::Barrier barrier;
   std::deque<Executor> executors;  // neither these nor the next can move
   std::deque<ReduceApply> appliers;
+  std::deque<GradientPass> gradient_passes;        // none where a step takes one pass
   std::vector<std::vector<PartialView>> partials;  // by executor: its own list to fill
 
   // Steps that have been applied, and the sums over them: written by the first executor, read when none is running.
-  std::int64_t steps = 0, batches = 0;
+  std::int64_t steps = 0, batches = 0;  // those that were skipped included
   double total_loss = 0;
   std::vector<std::size_t> updated;  // the first executor's: parameters that the step updates
   // The same for progress(), at any time.
-  std::atomic<std::int64_t> progress_steps{0}, samples{0};
+  std::atomic<std::int64_t> progress_steps{0}, samples{0}, skipped{0};
   std::atomic<double> last_loss{0};
   std::atomic<std::int64_t> step_began{0};  // nanoseconds of Clock
 
@@ -87,21 +93,34 @@ struct Trainer::Impl {
 Trainer::Impl::Impl(const TrainConfig& given_config, std::span<const Param> params, const optim::Optimizer& optimizer,
                     data::DataLoader loader, ComputeGrads compute_grads, const TrainerOptions& given_options)
     : options(given_options),
-      task{checked(given_config), StepSchedule(checked(given_config), loader.size()),
-           BatchStream(loader, checked(given_config).batches_per_step), std::move(compute_grads)},
+      task{checked(given_config),
+           StepSchedule(checked(given_config), loader.size()),
+           BatchStream(loader, checked(given_config).batches_per_step),
+           std::move(compute_grads),
+           {}},
       state(optimizer, params),
       plan(task.config.num_workers, checked_executors(options.executors, task.config.num_workers)),
-      board(static_cast<std::size_t>(task.config.batches_per_step), params.size(), plan.blocks().size()),
+      board(static_cast<std::size_t>(task.config.batches_per_step), params.size(), plan.blocks().size(),
+            pieces_of(state.layout()).size()),
       barrier(static_cast<std::int64_t>(plan.blocks().size()),
               static_cast<int>(plan.blocks().size()) <= available_cpus()) {
   if (!(options.step_timeout.count() > 0)) {
     throw ConfigError({}, 0, "step_timeout",
                       fmt::format("expected a number of seconds > 0, got {}", options.step_timeout.count()));
   }
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    if (task.config.non_finite != NonFinite::kIgnore && !state.frozen(i)) task.guarded.push_back(i);
+  }
+  const bool two_passes = task.config.non_finite != NonFinite::kIgnore || task.config.clipping.any();
+  const Tensor gradient = two_passes ? state.layout().make_buffer() : Tensor();
   const auto count = static_cast<std::int64_t>(plan.blocks().size());
   for (std::int64_t id = 0; id < count; ++id) {
     executors.emplace_back(task, state.layout(), id, plan.blocks()[static_cast<std::size_t>(id)]);
-    appliers.emplace_back(plan, state.layout(), state.layout().part(id, count));
+    const optim::Range owned = state.layout().part(id, count);
+    appliers.emplace_back(plan, state.layout(), owned);
+    if (two_passes) {
+      gradient_passes.emplace_back(task.config, plan, state.layout(), owned, static_cast<std::size_t>(id), gradient);
+    }
   }
   updated.reserve(params.size());
   partials.assign(executors.size(), std::vector<PartialView>(plan.partials().size()));
@@ -123,20 +142,25 @@ bool Trainer::Impl::step(std::int64_t id, std::int64_t number) {
   if (!barrier.arrive_and_wait()) return false;
 
   // Decide: every executor draws the same conclusion from the board.
-  const StepDecision decision = decide(board, task.schedule.batches_in(number));
-  if (!decision.apply) return false;
+  StepDecision decision = decide(board, task.schedule.batches_in(number));
 
   // Reduce and apply: one pass over the owned range, in the canonical order.
   position.phase.store(Position::kApplying, std::memory_order_relaxed);
-  std::vector<PartialView>& views = partials[static_cast<std::size_t>(id)];
-  for (const Executor& executor : executors) {
-    const std::size_t first = executor.block().first_partial;
-    for (std::size_t slot = 0; slot < executor.num_partials(); ++slot) {
-      views[first + slot] = {&executor.partial(slot).buffer, executor.partial(slot).weight};
+  const StepFactors factors{
+      .gradient = aggregation_scale(task.config.aggregation, task.config.num_workers, decision.samples),
+      .statistic = statistic_scale(task.config.aggregation, task.schedule.batches_in(number), decision.samples),
+      .lr = task.config.schedule.factor(number),
+      .buffer_momentum = task.config.buffer_momentum,
+  };
+  const auto mine = static_cast<std::size_t>(id);
+  if (decision.verdict == Verdict::kApply) {
+    if (gradient_passes.empty()) {
+      appliers[mine].run(state, view_partials(mine), board.given, factors);
+    } else {
+      decision.verdict = apply_in_two_passes(mine, factors);
     }
   }
-  const double scale = aggregation_scale(task.config.aggregation, task.config.num_workers, decision.samples);
-  appliers[static_cast<std::size_t>(id)].run(state, views, board.given, scale);
+  if (decision.verdict == Verdict::kFail) return false;
   if (id == 0) publish(number, decision);
   position.phase.store(Position::kWaiting, std::memory_order_relaxed);
   if (!barrier.arrive_and_wait()) return false;
@@ -148,16 +172,40 @@ bool Trainer::Impl::step(std::int64_t id, std::int64_t number) {
   return true;
 }
 
+Verdict Trainer::Impl::apply_in_two_passes(std::size_t id, const StepFactors& factors) {
+  // Reduce into a buffer that all can see, then decide once more: the same conclusion from the same board again.
+  gradient_passes[id].reduce(state, view_partials(id), factors, board);
+  if (!barrier.arrive_and_wait()) return Verdict::kFail;
+  const SumDecision decision = decide_sum(board, task.config);
+  if (decision.verdict == Verdict::kApply) gradient_passes[id].apply(state, board.given, factors, decision.clip);
+  return decision.verdict;
+}
+
+const std::vector<PartialView>& Trainer::Impl::view_partials(std::size_t id) {
+  std::vector<PartialView>& views = partials[id];
+  for (const Executor& executor : executors) {
+    const std::size_t first = executor.block().first_partial;
+    for (std::size_t slot = 0; slot < executor.num_partials(); ++slot) {
+      views[first + slot] = {&executor.partial(slot).buffer, executor.partial(slot).weight};
+    }
+  }
+  return views;
+}
+
 void Trainer::Impl::publish(std::int64_t number, const StepDecision& decision) {
   steps = number + 1;
   batches += task.schedule.batches_in(number);
-  total_loss += decision.loss;
   updated.clear();
-  for (std::size_t i = 0; i < state.layout().entries().size(); ++i) {
-    if (board.given.gave(i)) updated.push_back(i);
+  if (decision.verdict == Verdict::kSkip) {
+    skipped.fetch_add(1, std::memory_order_relaxed);
+  } else {
+    total_loss += decision.loss;
+    last_loss.store(decision.loss, std::memory_order_relaxed);
+    for (std::size_t i = 0; i < state.layout().entries().size(); ++i) {
+      if (board.given.gave(i) && !state.frozen(i) && !state.is_buffer(i)) updated.push_back(i);
+    }
   }
   samples.fetch_add(decision.samples, std::memory_order_relaxed);
-  last_loss.store(decision.loss, std::memory_order_relaxed);
   progress_steps.store(steps, std::memory_order_relaxed);
   const std::int64_t begin = task.schedule.first_batch(steps);
   task.stream.prepare(begin, begin + task.schedule.batches_in(steps));
@@ -280,14 +328,15 @@ TrainResult Trainer::result() const {
           impl_->last_loss.load(std::memory_order_relaxed),
           impl_->steps,
           impl_->batches,
-          impl_->samples.load(std::memory_order_relaxed)};
+          impl_->samples.load(std::memory_order_relaxed),
+          impl_->skipped.load(std::memory_order_relaxed)};
 }
 
 std::span<const Param> Trainer::params() const { return impl_->state.params(); }
 
 Progress Trainer::progress() const {
   return {impl_->progress_steps.load(std::memory_order_relaxed), impl_->samples.load(std::memory_order_relaxed),
-          impl_->last_loss.load(std::memory_order_relaxed)};
+          impl_->last_loss.load(std::memory_order_relaxed), impl_->skipped.load(std::memory_order_relaxed)};
 }
 
 std::int64_t Trainer::executors() const { return static_cast<std::int64_t>(impl_->executors.size()); }

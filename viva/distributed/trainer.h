@@ -25,7 +25,8 @@ struct TrainerOptions {
 struct Progress {
   std::int64_t steps = 0;
   std::int64_t samples = 0;
-  double last_loss = 0;
+  double last_loss = 0;      // of the last step that was applied
+  std::int64_t skipped = 0;  // of the steps
 };
 
 // Executors are threads of the Trainer's own. One of them computes the gradients of a contiguous block of workers and
@@ -33,7 +34,7 @@ struct Progress {
 // progress() may be called from any.
 class Trainer {
  public:
-  // ConfigError for counts and executors; DtypeError, DimensionError for the parameters.
+  // ConfigError for the settings and executors; DtypeError, DimensionError for the parameters.
   Trainer(const TrainConfig& config, std::span<const Param> params, const optim::Optimizer& optimizer,
           data::DataLoader loader, ComputeGrads compute_grads, TrainerOptions options = {});
   ~Trainer();
@@ -41,8 +42,8 @@ class Trainer {
   Trainer& operator=(const Trainer&) = delete;
 
   // Up to `num_steps` further steps (-1: until config.epochs are over); returns how many were made, fewer only at the
-  // end of the data. WorkerFailed: the step was not applied, the parameters are as they were before it, and run() may
-  // be called again, which tries that step anew. WorkerTimeout: the Trainer cannot be used any more.
+  // end of the data. WorkerFailed, NonFiniteGradient: the step was not applied, the parameters are as they were before
+  // it, and run() may be called again, which tries that step anew. WorkerTimeout: the Trainer cannot be used any more.
   std::int64_t run(std::int64_t num_steps);
 
   // A copy of where training stands, with parameters and optimizer state.

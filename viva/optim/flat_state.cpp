@@ -19,7 +19,8 @@ void copy_elements(const Tensor& from, const Tensor& to, const std::string& wher
 
 FlatState::FlatState(const Optimizer& optimizer, std::span<const Param> params)
     : layout_(params),
-      rule_(optimizer.kind(), optimizer.settings()),
+      rule_(optimizer.kind(), optimizer.settings(), optimizer.groups()),
+      settings_(settings_of(optimizer, params)),
       values_(layout_.make_buffer()),
       params_(layout_.param_views(values_)),
       steps_(params.size()) {
@@ -43,6 +44,9 @@ FlatState::FlatState(const Optimizer& optimizer, std::span<const Param> params)
           fmt::format("the optimizer's state for '{}': expected steps >= 0, got {}", name, state.steps), name);
     }
     const auto entry = static_cast<std::size_t>(found);
+    if (is_buffer(entry)) {
+      throw DimensionError(fmt::format("the optimizer has a state for '{}', which is a buffer", name), name);
+    }
     for (std::size_t m = 0; m < moments_.size(); ++m) {
       copy_elements(state.moments[m], layout_.view(moments_[m], entry), fmt::format("moment {} of '{}'", m, name));
     }
@@ -59,6 +63,14 @@ void FlatState::update(const UpdateFactors<T>& factors, Range range, const Gradi
   update_range<T>(factors, gradient, target, static_cast<std::size_t>(range.size()));
 }
 
+template <typename T>
+void FlatState::update_buffer(T momentum, Range range, const GradientSum<T>& statistic) const {
+  track_range<T>(values_.mutable_values<T>().data() + range.begin, momentum, statistic,
+                 static_cast<std::size_t>(range.size()));
+}
+
+template void FlatState::update_buffer<float>(float, Range, const GradientSum<float>&) const;
+template void FlatState::update_buffer<double>(double, Range, const GradientSum<double>&) const;
 template void FlatState::update<float>(const UpdateFactors<float>&, Range, const GradientSum<float>&) const;
 template void FlatState::update<double>(const UpdateFactors<double>&, Range, const GradientSum<double>&) const;
 
@@ -78,7 +90,7 @@ Optimizer FlatState::optimizer() const {
 std::vector<Param> FlatState::copy_params() const {
   std::vector<Param> copies;
   copies.reserve(params_.size());
-  for (const Param& param : params_) copies.push_back({param.name, param.value.clone()});
+  for (const Param& param : params_) copies.push_back({param.name, param.value.clone(), param.role});
   return copies;
 }
 

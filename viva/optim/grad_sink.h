@@ -9,7 +9,8 @@
 
 namespace viva {
 
-// Views of one flat gradient buffer, one a parameter, in the parameters' order. Used by one thread at a time.
+// Views of one flat gradient buffer, one a parameter, in the parameters' order. A parameter that is a buffer takes its
+// batch's statistic there. Used by one thread at a time.
 class GradSink {
  public:
   // `buffer` has the layout's size; the layout must outlive the sink.

@@ -22,6 +22,7 @@ Layout::Layout(std::span<const Param> params) {
     LayoutEntry entry;
     entry.name = param.name;
     entry.shape = param.value.shape();
+    entry.role = param.role;
     entry.offset = size_;
     entry.size = param.value.size();
     entry.end = entry.offset + (entry.size + line - 1) / line * line;
@@ -42,6 +43,13 @@ std::int64_t Layout::find(std::string_view name) const {
   return place != index_.end() && place->first == name ? place->second : -1;
 }
 
+std::size_t Layout::first_entry(Range range) const {
+  // Entries' ends ascend.
+  const auto first = std::upper_bound(entries_.begin(), entries_.end(), range.begin,
+                                      [](std::int64_t begin, const auto& entry) { return begin < entry.end; });
+  return static_cast<std::size_t>(first - entries_.begin());
+}
+
 Tensor Layout::make_buffer() const { return Tensor::zeros({size_}, dtype_); }
 
 Tensor Layout::view(const Tensor& buffer, std::size_t entry) const {
@@ -52,7 +60,8 @@ Tensor Layout::view(const Tensor& buffer, std::size_t entry) const {
 std::vector<Param> Layout::param_views(const Tensor& buffer) const {
   std::vector<Param> params;
   params.reserve(entries_.size());
-  for (std::size_t i = 0; i < entries_.size(); ++i) params.push_back({entries_[i].name, view(buffer, i)});
+  for (std::size_t i = 0; i < entries_.size(); ++i)
+    params.push_back({entries_[i].name, view(buffer, i), entries_[i].role});
   return params;
 }
 

@@ -24,6 +24,7 @@ struct Range {
 struct LayoutEntry {
   std::string name;
   Shape shape;
+  ParamRole role = ParamRole::kTrained;
   std::int64_t offset = 0;  // in elements; a multiple of 64 bytes
   std::int64_t size = 0;    // in elements, without padding
   std::int64_t end = 0;     // where the next entry begins: offset + size + padding
@@ -42,6 +43,9 @@ class Layout {
   const std::vector<LayoutEntry>& entries() const { return entries_; }
   // The entry's index, or -1.
   std::int64_t find(std::string_view name) const;
+
+  // The first entry that reaches into `range`; as many as there are entries where none does.
+  std::size_t first_entry(Range range) const;
 
   // A zeroed flat buffer: shape [size()].
   Tensor make_buffer() const;

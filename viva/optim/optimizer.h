@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "viva/optim/param.h"
+#include "viva/optim/param_group.h"
 
 namespace viva::optim {
 
@@ -18,15 +19,23 @@ enum class OptimizerKind { kSgd, kSgdMomentum, kRmsprop, kAdam, kAdamW };
 // "sgd", "sgd_momentum", "rmsprop", "adam", "adamw".
 std::string_view name_of(OptimizerKind kind);
 
+// Which parameters the optimizer's weight_decay shrinks: all, or those with two or more axes, which leaves out biases
+// and the scales of norms.
+enum class DecayedParams { kAll, kMatrices };
+
+// "all", "matrices".
+std::string_view name_of(DecayedParams decayed);
+
 // A rule reads only the settings that docs/algorithms.md names for it.
 struct Hyperparameters {
   double lr = 0.01;
-  double momentum = 0.9;       // sgd_momentum
-  double alpha = 0.99;         // rmsprop
-  double beta1 = 0.9;          // adam, adamw
-  double beta2 = 0.999;        // adam, adamw
-  double eps = 1e-8;           // rmsprop, adam, adamw
-  double weight_decay = 0.01;  // adamw
+  double momentum = 0.9;                        // sgd_momentum
+  double alpha = 0.99;                          // rmsprop
+  double beta1 = 0.9;                           // adam, adamw
+  double beta2 = 0.999;                         // adam, adamw
+  double eps = 1e-8;                            // rmsprop, adam, adamw
+  double weight_decay = 0.01;                   // adamw
+  DecayedParams decayed = DecayedParams::kAll;  // adamw
 };
 
 // What a rule remembers of one parameter: its moments (none, one or two) and the number of updates it has had.
@@ -38,11 +47,13 @@ struct ParamState {
 // A value: copies share the moments' elements, and step() makes new ones.
 class Optimizer {
  public:
-  // ConfigError (key "optimizer.lr", …) for a setting that is not finite or outside its range.
-  Optimizer(OptimizerKind kind, const Hyperparameters& settings);
+  // ConfigError (key "optimizer.lr", …) for a setting that is not finite or outside its range, and for a group
+  // ("optimizer.groups") that names no parameter or has a setting that the rule does not.
+  Optimizer(OptimizerKind kind, const Hyperparameters& settings, std::vector<ParamGroup> groups = {});
 
   OptimizerKind kind() const { return kind_; }
   const Hyperparameters& settings() const { return settings_; }
+  const std::vector<ParamGroup>& groups() const { return groups_; }
   // Moments a parameter: 0 (sgd), 1 (sgd_momentum, rmsprop) or 2 (adam, adamw).
   std::size_t num_moments() const;
 
@@ -53,6 +64,7 @@ class Optimizer {
  private:
   OptimizerKind kind_;
   Hyperparameters settings_;
+  std::vector<ParamGroup> groups_;
   std::map<std::string, ParamState> state_;
 };
 
@@ -68,11 +80,14 @@ struct StepResult {
 };
 
 // One update, as a new set of parameters in the same order and a new optimizer; the arguments are left as they are. A
-// parameter without a gradient is left as it is. Errors: a gradient of an unknown name or given twice
-// (DimensionError), of another shape (ShapeMismatch) or dtype (DtypeError).
-StepResult step(const Optimizer& optimizer, std::span<const Param> params, std::span<const GradPair> grads);
+// parameter without a gradient, or a frozen one, is left as it is. `lr_factor` multiplies every learning rate: a
+// schedule's. Buffers are left as they are. Errors: a gradient of an unknown name, of a buffer or given twice
+// (DimensionError), of another shape (ShapeMismatch)
+// or dtype (DtypeError); a group's pattern that no parameter matches (ConfigError).
+StepResult step(const Optimizer& optimizer, std::span<const Param> params, std::span<const GradPair> grads,
+                double lr_factor = 1);
 
-// A gradient of zeros for every parameter.
+// A gradient of zeros for every parameter that is no buffer.
 std::vector<GradPair> zero_grad(std::span<const Param> params);
 
 }  // namespace viva::optim

@@ -86,24 +86,32 @@ struct Adam {
   }
 };
 
-template <typename T, typename Rule>
-void update_with(const Rule& rule, const GradientSum<T>& gradient, const UpdateTarget<T>& target, size_t count) {
+// Calls use(i, lanes of the gradient from element i on).
+template <typename T, typename Use>
+HWY_INLINE void for_gradient(const GradientSum<T>& gradient, size_t count, const Use& use) {
   const Line<T> d;
   const auto scale = hn::Set(d, gradient.scale);
   const auto left_weight = hn::Set(d, gradient.left.weight), right_weight = hn::Set(d, gradient.right.weight);
   if (gradient.right.values == nullptr) {
     for (size_t i = 0; i < count; i += hn::Lanes(d)) {
       const auto left = hn::Mul(left_weight, hn::Load(d, gradient.left.values + i));
-      hn::Stream(rule(hn::Load(d, target.param + i), hn::Mul(scale, left), target, i), d, target.param + i);
+      use(i, hn::Mul(scale, left));
     }
   } else {
     for (size_t i = 0; i < count; i += hn::Lanes(d)) {
       const auto left = hn::Mul(left_weight, hn::Load(d, gradient.left.values + i));
       const auto right = hn::Mul(right_weight, hn::Load(d, gradient.right.values + i));
-      const auto sum = hn::Add(left, right);
-      hn::Stream(rule(hn::Load(d, target.param + i), hn::Mul(scale, sum), target, i), d, target.param + i);
+      use(i, hn::Mul(scale, hn::Add(left, right)));
     }
   }
+}
+
+template <typename T, typename Rule>
+void update_with(const Rule& rule, const GradientSum<T>& gradient, const UpdateTarget<T>& target, size_t count) {
+  const Line<T> d;
+  for_gradient(gradient, count, [&](size_t i, Lanes<T> g) HWY_ATTR {
+    hn::Stream(rule(hn::Load(d, target.param + i), g, target, i), d, target.param + i);
+  });
   // Streamed stores are weakly ordered: whoever synchronises with this thread next must see them.
   hwy::FlushStream();
 }
@@ -124,6 +132,34 @@ void update_impl(const UpdateFactors<T>& factors, const GradientSum<T>& gradient
   }
 }
 
+template <typename T>
+void store_sum_impl(T* out, const GradientSum<T>& gradient, size_t count) {
+  for_gradient(gradient, count, [&](size_t i, Lanes<T> g) HWY_ATTR { hn::Store(g, Line<T>(), out + i); });
+}
+
+template <typename T>
+void track_impl(T* values, T momentum, const GradientSum<T>& statistic, size_t count) {
+  const Line<T> d;
+  const auto part = hn::Set(d, momentum);
+  for_gradient(statistic, count, [&](size_t i, Lanes<T> s) HWY_ATTR {
+    const auto value = hn::Load(d, values + i);
+    hn::Store(hn::Add(value, hn::Mul(part, hn::Sub(s, value))), d, values + i);
+  });
+}
+
+void track_f32(float* values, float momentum, const GradientSum<float>& statistic, size_t count) {
+  track_impl(values, momentum, statistic, count);
+}
+void track_f64(double* values, double momentum, const GradientSum<double>& statistic, size_t count) {
+  track_impl(values, momentum, statistic, count);
+}
+void store_sum_f32(float* out, const GradientSum<float>& gradient, size_t count) {
+  store_sum_impl(out, gradient, count);
+}
+void store_sum_f64(double* out, const GradientSum<double>& gradient, size_t count) {
+  store_sum_impl(out, gradient, count);
+}
+
 void update_f32(const UpdateFactors<float>& factors, const GradientSum<float>& gradient,
                 const UpdateTarget<float>& target, size_t count) {
   update_impl(factors, gradient, target, count);
@@ -142,6 +178,10 @@ namespace viva::optim {
 
 HWY_EXPORT(update_f32);
 HWY_EXPORT(update_f64);
+HWY_EXPORT(track_f32);
+HWY_EXPORT(track_f64);
+HWY_EXPORT(store_sum_f32);
+HWY_EXPORT(store_sum_f64);
 
 template <>
 void update_range<float>(const UpdateFactors<float>& factors, const GradientSum<float>& gradient,
@@ -154,11 +194,27 @@ void update_range<double>(const UpdateFactors<double>& factors, const GradientSu
   HWY_DYNAMIC_DISPATCH(update_f64)(factors, gradient, target, count);
 }
 
+template <>
+void track_range<float>(float* values, float momentum, const GradientSum<float>& statistic, std::size_t count) {
+  HWY_DYNAMIC_DISPATCH(track_f32)(values, momentum, statistic, count);
+}
+template <>
+void track_range<double>(double* values, double momentum, const GradientSum<double>& statistic, std::size_t count) {
+  HWY_DYNAMIC_DISPATCH(track_f64)(values, momentum, statistic, count);
+}
+template <>
+void store_sum<float>(float* out, const GradientSum<float>& gradient, std::size_t count) {
+  HWY_DYNAMIC_DISPATCH(store_sum_f32)(out, gradient, count);
+}
+template <>
+void store_sum<double>(double* out, const GradientSum<double>& gradient, std::size_t count) {
+  HWY_DYNAMIC_DISPATCH(store_sum_f64)(out, gradient, count);
+}
+
 template <typename T>
-UpdateFactors<T> make_factors(const Optimizer& optimizer, std::int64_t steps) {
-  const Hyperparameters& s = optimizer.settings();
+UpdateFactors<T> make_factors(OptimizerKind kind, const Hyperparameters& s, std::int64_t steps) {
   UpdateFactors<T> f;
-  f.kind = optimizer.kind();
+  f.kind = kind;
   f.lr = static_cast<T>(s.lr);
   f.eps = static_cast<T>(s.eps);
   switch (f.kind) {
@@ -188,8 +244,8 @@ UpdateFactors<T> make_factors(const Optimizer& optimizer, std::int64_t steps) {
   return f;
 }
 
-template UpdateFactors<float> make_factors<float>(const Optimizer&, std::int64_t);
-template UpdateFactors<double> make_factors<double>(const Optimizer&, std::int64_t);
+template UpdateFactors<float> make_factors<float>(OptimizerKind, const Hyperparameters&, std::int64_t);
+template UpdateFactors<double> make_factors<double>(OptimizerKind, const Hyperparameters&, std::int64_t);
 
 }  // namespace viva::optim
 #endif

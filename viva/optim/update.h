@@ -37,9 +37,9 @@ struct UpdateFactors {
   T shrink = 0;  // adamw: lr * weight_decay
 };
 
-// `steps` counts from 1: the update's number for this parameter.
+// `settings` are the parameter's own. `steps` counts from 1: the update's number for this parameter.
 template <typename T>
-UpdateFactors<T> make_factors(const Optimizer& optimizer, std::int64_t steps);
+UpdateFactors<T> make_factors(OptimizerKind kind, const Hyperparameters& settings, std::int64_t steps);
 
 // Updates `count` elements. Pointers are on 64-byte boundaries and the buffers reach to the end of their last cache
 // line. Parameters are written past the caches: the next step's readers are other cores. Call within a KernelScope;
@@ -47,5 +47,14 @@ UpdateFactors<T> make_factors(const Optimizer& optimizer, std::int64_t steps);
 template <typename T>
 void update_range(const UpdateFactors<T>& factors, const GradientSum<T>& gradient, const UpdateTarget<T>& target,
                   std::size_t count);
+
+// values[i] += momentum * (statistic[i] - values[i]), each operation rounded separately: a buffer's update. The same
+// conditions.
+template <typename T>
+void track_range(T* values, T momentum, const GradientSum<T>& statistic, std::size_t count);
+
+// out[i] = the sum itself, rounded as in update_range. The same conditions.
+template <typename T>
+void store_sum(T* out, const GradientSum<T>& gradient, std::size_t count);
 
 }  // namespace viva::optim
