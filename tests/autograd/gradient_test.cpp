@@ -7,6 +7,7 @@
 
 #include "tests/autograd/random_tensor.h"
 #include "viva/autograd/attention.h"
+#include "viva/autograd/batch_norm.h"
 #include "viva/autograd/convolution.h"
 #include "viva/autograd/embedding.h"
 #include "viva/autograd/gradient_check.h"
@@ -226,6 +227,17 @@ TEST(Gradient, LayerNormalisation) {
   // Every value of a row of one element is its own mean.
   expect_gradient([](Tape&, Inputs in) { return layer_norm(in[0], in[1], in[2]); },
                   {random_tensor({4, 1}, 21), random_tensor({1}, 22), random_tensor({1}, 23)});
+}
+
+TEST(Gradient, BatchNormalisation) {
+  for (const Shape& shape : std::vector<Shape>{{4, 3}, {2, 3, 2, 2}, {3, 1, 5}, {1, 2, 2}}) {
+    const Shape channels{shape[1]};
+    const std::vector<Tensor> inputs{random_tensor(shape, 26), random_tensor(channels, 27),
+                                     random_tensor(channels, 28)};
+    expect_gradient([](Tape&, Inputs in) { return batch_norm(in[0], in[1], in[2], 0.1); }, inputs, to_string(shape));
+    const ChannelStatistics given{random_tensor(channels, 29), random_tensor(channels, 30, 0.5, 2)};
+    expect_gradient([&](Tape&, Inputs in) { return batch_norm_by(given, in[0], in[1], in[2], 0.1); }, inputs);
+  }
 }
 
 TEST(Gradient, Embeddings) {

@@ -10,7 +10,8 @@
 
 namespace viva::autograd {
 
-// The parameters as Variables on one tape. Cheap to copy; valid as long as the tape. Used by one thread.
+// The parameters as Variables on one tape; buffers are constants. Cheap to copy; valid as long as the tape. Used by one
+// thread.
 class Params {
  public:
   Params(Tape& tape, const StepContext& context, std::span<const Param> params);
@@ -21,6 +22,10 @@ class Params {
   const Variable& operator[](std::string_view name) const;
   const std::string& name(std::size_t i) const { return params_[i].name; }
   ParamRole role(std::size_t i) const { return params_[i].role; }
+
+  // What this batch adds to buffer number i, whose role is kBuffer: a tensor of its shape. Does nothing where no
+  // gradients are taken.
+  void give_statistic(std::size_t i, const Tensor& statistic) const;
 
   // A tensor without a gradient: the batch's inputs, a mask.
   Variable constant(const Tensor& value) const { return tape_->constant(value); }

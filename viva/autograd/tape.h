@@ -101,6 +101,8 @@ class Tape {
   Tape& operator=(const Tape&) = delete;
 
   Arena& arena() { return *arena_; }
+  // Null where no gradients are taken.
+  GradSink* sink() { return sink_; }
 
   // A value without a gradient.
   Variable constant(const Tensor& value);

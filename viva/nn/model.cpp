@@ -31,7 +31,7 @@ std::vector<Param> Model::initial_params(std::uint64_t seed, Dtype dtype) const 
   const KernelScope scope;
   std::vector<Param> params;
   for (const ParamSpec& spec : *specs_) {
-    params.push_back({spec.name, Tensor::zeros(spec.shape, dtype)});
+    params.push_back({spec.name, Tensor::zeros(spec.shape, dtype), spec.role});
     initialize(params.back().value, spec.initializer, seed, static_cast<std::uint32_t>(params.size() - 1));
   }
   return params;

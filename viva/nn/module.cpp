@@ -13,7 +13,15 @@ std::string joined(const std::string& path, std::string_view name) {
 }  // namespace
 
 std::size_t Declarations::parameter(std::string_view name, Shape shape, const Initializer& initializer) {
-  specs_.push_back({joined(path_, name), std::move(shape), initializer});
+  return add({joined(path_, name), std::move(shape), initializer});
+}
+
+std::size_t Declarations::buffer(std::string_view name, Shape shape, const Initializer& initializer) {
+  return add({joined(path_, name), std::move(shape), initializer, ParamRole::kBuffer});
+}
+
+std::size_t Declarations::add(ParamSpec spec) {
+  specs_.push_back(std::move(spec));
   return specs_.size() - 1;
 }
 

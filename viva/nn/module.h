@@ -22,6 +22,7 @@ struct ParamSpec {
   std::string name;
   Shape shape;
   Initializer initializer;
+  ParamRole role = ParamRole::kTrained;
 };
 
 // Collects what the modules of one model declare.
@@ -29,6 +30,8 @@ class Declarations {
  public:
   // The parameter's number. Its name is `name` behind those of the modules around it: "blocks.0.attention.weight".
   std::size_t parameter(std::string_view name, Shape shape, const Initializer& initializer);
+  // The same for running statistics, which no optimizer touches.
+  std::size_t buffer(std::string_view name, Shape shape, const Initializer& initializer);
   // Declares what `module` holds.
   void child(std::string_view name, Module& module);
   // A number of its own for a module that draws random numbers.
@@ -39,6 +42,8 @@ class Declarations {
   std::vector<ParamSpec> take() { return std::move(specs_); }
 
  private:
+  std::size_t add(ParamSpec spec);
+
   std::string path_;
   std::vector<ParamSpec> specs_;
   std::uint32_t random_sources_ = 0;
