@@ -218,6 +218,23 @@ TEST(Gradient, Pooling) {
   }
 }
 
+TEST(Gradient, ConvolutionWithPooling) {
+  const Pool2dShape pool{.kernel_h = 2, .kernel_w = 2, .stride_h = 2, .stride_w = 2};
+  const Tensor weight = random_tensor({4, 2, 3, 3}, 18, -0.5, 0.5), bias = random_tensor({4}, 19);
+  for (const std::int64_t n : {1, 18, 0}) {  // 18: two slices, one of them short
+    const Tensor image = random_tensor({n, 2, 4, 6}, 17);
+    for (const Activation activation : {Activation::kNone, Activation::kRelu}) {
+      const auto both = [&](const Variable& x, const Variable& w, const std::optional<Variable>& b) {
+        return conv2d_max_pool2d(x, w, b, {}, pool, activation);
+      };
+      if (n < 2) expect_gradient([&](Tape&, Inputs in) { return both(in[0], in[1], in[2]); }, {image, weight, bias});
+      expect_gradient([&](Tape& t, Inputs in) { return both(t.constant(image), in[0], std::nullopt); }, {weight});
+      expect_gradient([&](Tape& t, Inputs in) { return both(t.constant(image), t.constant(weight), in[0]); }, {bias});
+      if (n < 2) expect_gradient([&](Tape& t, Inputs in) { return both(in[0], t.constant(weight), {}); }, {image});
+    }
+  }
+}
+
 TEST(Gradient, LayerNormalisation) {
   for (const Shape& shape : std::vector<Shape>{{3, 5}, {2, 3, 17}, {1, 2}, {0, 4}, {7}}) {
     const Shape width{shape.back()};

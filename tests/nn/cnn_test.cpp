@@ -8,6 +8,7 @@
 
 #include "tests/nn/model_gradients.h"
 #include "viva/autograd/pointwise.h"
+#include "viva/autograd/reduce.h"
 #include "viva/autograd/shape.h"
 #include "viva/nn/layers.h"
 
@@ -50,6 +51,32 @@ TEST(Cnn, FusedModulesGiveWhatTheOperationsGiveOneByOne) {
       const double bound = 1e-5 * std::max(largest(expected), 1e-3);
       for (std::size_t k = 0; k < got.size(); ++k) ASSERT_NEAR(got[k], expected[k], bound) << params[i].name;
     }
+  }
+}
+
+// One operation or two: the same bits, in values and gradients.
+TEST(Cnn, PoolingWithinTheConvolutionChangesNoBit) {
+  const Pool2dShape pool{.kernel_h = 2, .kernel_w = 2, .stride_h = 2, .stride_w = 2};
+  const std::vector<Param> params{{"weight", Tensor::zeros({64, 32, 3, 3})}, {"bias", Tensor::zeros({64})}};
+  std::uint32_t number = 0;
+  for (const Param& param : params) initialize(param.value, normal(0.1), 3, number++);
+  const auto batch = random_batch<float>(35, {32, 12, 10}, 10, 4);
+  for (const auto algorithm : {Conv2dAlgorithm::kDirect, Conv2dAlgorithm::kWinograd}) {
+    const Conv2dShape settings{.algorithm = algorithm, .output_block = channel_block()};
+    const auto gradients = [&](bool together) {
+      return gradients_of(autograd::value_and_grad([&](const data::Batch& b, const Params& p) {
+                            const Variable x = p.constant(b.inputs);
+                            constexpr auto kRelu = autograd::Activation::kRelu;
+                            const Variable y =
+                                together ? autograd::conv2d_max_pool2d(x, p[0], p[1], settings, pool, kRelu)
+                                         : autograd::max_pool2d(autograd::conv2d(x, p[0], p[1], settings), pool, kRelu);
+                            return autograd::mean(y * y);
+                          }),
+                          batch, params);
+    };
+    const auto one = gradients(true), two = gradients(false);
+    EXPECT_EQ(one.loss, two.loss);
+    for (std::size_t i = 0; i < params.size(); ++i) EXPECT_TRUE(bitwise_equal(one.grads[i], two.grads[i])) << i;
   }
 }
 

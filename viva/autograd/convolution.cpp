@@ -1,5 +1,6 @@
 #include "viva/autograd/convolution.h"
 
+#include <algorithm>
 #include <string>
 
 #include "viva/autograd/pointwise_kernels.h"
@@ -34,10 +35,105 @@ void through_relu(const Gradients& gradients) {
                    static_cast<std::size_t>(gradients.output().size()));
 }
 
+// The whole shape of a convolution. ShapeMismatch, InvalidShape, DtypeError.
+Conv2dShape shape_of_conv(const Variable& x, const Variable& weight, const std::optional<Variable>& bias,
+                          Conv2dShape settings) {
+  const Image image = image_of(x);
+  settings.input_block = image.block;
+  settings.bias = bias.has_value();
+  const Conv2dShape s = conv2d_shape(image.shape, weight.shape(), settings);
+  if (bias && bias->shape() != Shape{s.out_channels}) {
+    throw ShapeMismatch("conv2d: bias (out)", {s.out_channels}, bias->shape());
+  }
+  if (x.dtype() != weight.dtype() || (bias && bias->dtype() != weight.dtype())) {
+    throw DtypeError("conv2d: expected input, weight and bias of one type, got " + std::string(name_of(x.dtype())) +
+                     " and " + std::string(name_of(weight.dtype())));
+  }
+  return s;
+}
+
 Pool2dShape shape_of_pool(const Image& image, const Pool2dShape& settings) {
   Pool2dShape shape = pool2d_shape(image.shape, settings);
   shape.channel_block = image.block;
   return shape;
+}
+
+// Adds the gradients of weight and, with one, of the bias, which compute(dweight, dbias) writes at once: where only one
+// of them is wanted, the other is scratch. dbias is null without a bias.
+template <typename T, typename Compute>
+void add_weight_gradients(Gradients& gradients, const Variable& weight, const Variable& bias, bool with_bias,
+                          Compute compute) {
+  if (!weight.requires_grad() && !(with_bias && bias.requires_grad())) return;
+  Arena& arena = gradients.arena();
+  const Tensor db = with_bias ? Tensor::in(arena, bias.shape(), weight.dtype()) : Tensor();
+  const auto write = [&](const Tensor& dw) {
+    compute(dw.mutable_values<T>().data(), with_bias ? db.mutable_values<T>().data() : nullptr);
+  };
+  if (weight.requires_grad()) {
+    gradients.add(weight, write);
+  } else {
+    write(Tensor::in(arena, weight.shape(), weight.dtype()));
+  }
+  if (with_bias) gradients.add(bias, [&](const Tensor& out) { copy(db, out); });
+}
+
+// A convolution with its pooling, and the slices of samples that both work on: those of Note [Slices].
+struct PooledConvolution {
+  Conv2dShape conv;
+  Pool2dShape pool;
+  bool rectified = false;
+
+  std::int64_t slice_size() const { return std::min(conv.batch, kConv2dSlice); }
+  std::int64_t conv_size() const { return conv.out_channels * conv.out_height() * conv.out_width(); }
+
+  // Calls f(slice, sample) for each slice of the batch, which begins at `sample`.
+  template <typename F>
+  void for_each_slice(F f) const {
+    for (std::int64_t sample = 0; sample < conv.batch; sample += kConv2dSlice) {
+      PooledConvolution slice = *this;
+      slice.conv.batch = slice.pool.batch = std::min(kConv2dSlice, conv.batch - sample);
+      f(slice, sample);
+    }
+  }
+
+  std::int64_t in_begin(std::int64_t sample) const { return sample * conv.in_channels * conv.height * conv.width; }
+  std::int64_t out_begin(std::int64_t sample) const {
+    return sample * pool.channels * pool.out_height() * pool.out_width();
+  }
+};
+
+template <typename T>
+void forward(const PooledConvolution& p, const T* x, const T* weight, const T* bias, T* y, std::uint16_t* places,
+             Arena& arena) {
+  const Arena::Scope scope(arena);
+  T* const convolved = arena.allocate<T>(static_cast<std::size_t>(p.slice_size() * p.conv_size())).data();
+  p.for_each_slice([&](const PooledConvolution& slice, std::int64_t sample) {
+    conv2d_forward<T>(slice.conv, x + p.in_begin(sample), weight, bias, convolved, arena);
+    max_pool2d_forward<T>(slice.pool, convolved, y + p.out_begin(sample), places + p.out_begin(sample));
+  });
+}
+
+// dx and dweight may be null; dbias is where there is no bias.
+template <typename T>
+void backward(const PooledConvolution& p, const T* x, const T* weight, const T* dy, const std::uint16_t* places, T* dx,
+              T* dweight, T* dbias, Arena& arena) {
+  const Arena::Scope scope(arena);
+  const auto weights = static_cast<std::size_t>(element_count(p.conv.weight_shape()));
+  const auto biases = static_cast<std::size_t>(dbias == nullptr ? 0 : p.conv.out_channels);
+  T* const dconvolved = arena.allocate<T>(static_cast<std::size_t>(p.slice_size() * p.conv_size())).data();
+  T* const weight_part = arena.allocate<T>(weights).data();
+  T* const bias_part = dbias == nullptr ? nullptr : arena.allocate<T>(biases).data();
+  if (dweight != nullptr) std::fill_n(dweight, weights, T{0});
+  std::fill_n(dbias, biases, T{0});
+  p.for_each_slice([&](const PooledConvolution& slice, std::int64_t sample) {
+    max_pool2d_backward<T>(slice.pool, dy + p.out_begin(sample), places + p.out_begin(sample), dconvolved);
+    if (dweight != nullptr) {
+      conv2d_backward_weights<T>(slice.conv, x + p.in_begin(sample), dconvolved, weight_part, bias_part, arena);
+      for (std::size_t i = 0; i < weights; ++i) dweight[i] += weight_part[i];
+      for (std::size_t i = 0; i < biases; ++i) dbias[i] += bias_part[i];
+    }
+    if (dx != nullptr) conv2d_backward_data<T>(slice.conv, dconvolved, weight, dx + p.in_begin(sample), arena);
+  });
 }
 
 Variable average(const Variable& x, const Pool2dShape& shape) {
@@ -61,18 +157,7 @@ Variable average(const Variable& x, const Pool2dShape& shape) {
 
 Variable conv2d(const Variable& x, const Variable& weight, const std::optional<Variable>& bias,
                 const Conv2dShape& settings) {
-  const Image image = image_of(x);
-  Conv2dShape given = settings;
-  given.input_block = image.block;
-  given.bias = bias.has_value();
-  const Conv2dShape s = conv2d_shape(image.shape, weight.shape(), given);
-  if (bias && bias->shape() != Shape{s.out_channels}) {
-    throw ShapeMismatch("conv2d: bias (out)", {s.out_channels}, bias->shape());
-  }
-  if (x.dtype() != weight.dtype() || (bias && bias->dtype() != weight.dtype())) {
-    throw DtypeError("conv2d: expected input, weight and bias of one type, got " + std::string(name_of(x.dtype())) +
-                     " and " + std::string(name_of(weight.dtype())));
-  }
+  const Conv2dShape s = shape_of_conv(x, weight, bias, settings);
   Tape& tape = x.tape();
   const Tensor y = tape.allocate(stored(s.output_shape(), s.output_block), x.dtype());
   visit_floating(x.dtype(), "conv2d", [&](auto type) {
@@ -87,20 +172,9 @@ Variable conv2d(const Variable& x, const Variable& weight, const std::optional<V
       Arena& arena = gradients.arena();
       if (s.relu) through_relu<T>(gradients);
       const T* const dy = gradients.output().values<T>().data();
-      // One kernel computes the gradients of weight and bias. Where only one of them is wanted, the other is scratch.
-      if (weight.requires_grad() || (s.bias && offset.requires_grad())) {
-        const auto with_bias = [&](const Tensor& dw, T* db) {
-          conv2d_backward_weights<T>(s, x.value().values<T>().data(), dy, dw.mutable_values<T>().data(), db, arena);
-        };
-        const Tensor db = s.bias ? Tensor::in(arena, {s.out_channels}, x.dtype()) : Tensor();
-        T* const db_values = s.bias ? db.mutable_values<T>().data() : nullptr;
-        if (weight.requires_grad()) {
-          gradients.add(weight, [&](const Tensor& dw) { with_bias(dw, db_values); });
-        } else {
-          with_bias(Tensor::in(arena, weight.shape(), x.dtype()), db_values);
-        }
-        if (s.bias) gradients.add(offset, [&](const Tensor& out) { copy(db, out); });
-      }
+      add_weight_gradients<T>(gradients, weight, offset, s.bias, [&](T* dw, T* db) {
+        conv2d_backward_weights<T>(s, x.value().values<T>().data(), dy, dw, db, arena);
+      });
       gradients.add(x, [&](const Tensor& dx) {
         conv2d_backward_data<T>(s, dy, weight.value().values<T>().data(), dx.mutable_values<T>().data(), arena);
       });
@@ -125,6 +199,48 @@ Variable max_pool2d(const Variable& x, const Pool2dShape& settings, Activation a
         using T = decltype(type);
         if (rectified) through_relu<T>(gradients);
         max_pool2d_backward<T>(shape, gradients.output().values<T>().data(), places, out.mutable_values<T>().data());
+      });
+    });
+  });
+}
+
+Variable conv2d_max_pool2d(const Variable& x, const Variable& weight, const std::optional<Variable>& bias,
+                           const Conv2dShape& settings, const Pool2dShape& pool, Activation activation) {
+  PooledConvolution p{shape_of_conv(x, weight, bias, settings), {}, activation == Activation::kRelu};
+  if (p.conv.relu) throw InvalidShape("conv2d_max_pool2d: the ReLU comes behind the pooling");
+  p.pool = shape_of_pool({p.conv.output_shape(), p.conv.output_block}, pool);
+  Tape& tape = x.tape();
+  const Tensor y = tape.allocate(stored(p.pool.output_shape(), p.pool.channel_block), x.dtype());
+  const auto places = tape.arena().allocate<std::uint16_t>(static_cast<std::size_t>(y.size()));
+  visit_floating(x.dtype(), "conv2d_max_pool2d", [&](auto type) {
+    using T = decltype(type);
+    forward<T>(p, x.value().values<T>().data(), weight.value().values<T>().data(),
+               bias ? bias->value().values<T>().data() : nullptr, y.mutable_values<T>().data(), places.data(),
+               tape.arena());
+  });
+  if (p.rectified) unary(Unary::kRelu, 0, y, y, nullptr);
+  const Variable offset = bias.value_or(weight);
+  return tape.record(y, {x, weight, offset}, [x, weight, offset, p, places = places.data()](Gradients& gradients) {
+    visit_floating(x.dtype(), "conv2d_max_pool2d", [&](auto type) {
+      using T = decltype(type);
+      if (p.rectified) through_relu<T>(gradients);
+      const auto compute = [&](T* dx, T* dweight, T* dbias) {
+        backward<T>(p, x.value().values<T>().data(), weight.value().values<T>().data(),
+                    gradients.output().values<T>().data(), places, dx, dweight, dbias, gradients.arena());
+      };
+      const bool b = p.conv.bias;
+      if (!x.requires_grad()) {
+        return add_weight_gradients<T>(gradients, weight, offset, b, [&](T* dw, T* db) { compute(nullptr, dw, db); });
+      }
+      // One pass over the slices computes all gradients.
+      gradients.add(x, [&](const Tensor& dx) {
+        T* const to = dx.mutable_values<T>().data();
+        bool done = false;
+        add_weight_gradients<T>(gradients, weight, offset, b, [&](T* dw, T* db) {
+          compute(to, dw, db);
+          done = true;
+        });
+        if (!done) compute(to, nullptr, nullptr);
       });
     });
   });

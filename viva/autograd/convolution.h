@@ -23,6 +23,11 @@ Variable conv2d(const Variable& x, const Variable& weight, const std::optional<V
 // Of `settings` only kernels, strides and paddings count. The result is in blocks where x is. InvalidShape. With a
 // ReLU, the largest element of each window then goes through it; that is the same as a ReLU before, and cheaper.
 Variable max_pool2d(const Variable& x, const Pool2dShape& settings, Activation activation = Activation::kNone);
+// max_pool2d of conv2d without a ReLU, bit for bit, a few samples at a time: the convolution's output stays in the
+// cache and is not kept.
+Variable conv2d_max_pool2d(const Variable& x, const Variable& weight, const std::optional<Variable>& bias,
+                           const Conv2dShape& settings, const Pool2dShape& pool,
+                           Activation activation = Activation::kNone);
 Variable average_pool2d(const Variable& x, const Pool2dShape& settings);
 // The mean of each channel: (n, channels).
 Variable global_average_pool2d(const Variable& x);

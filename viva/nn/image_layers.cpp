@@ -8,6 +8,7 @@
 
 #include "viva/base/error.h"
 #include "viva/nn/initializer.h"
+#include "viva/nn/layers.h"
 
 namespace viva::nn {
 namespace {
@@ -51,9 +52,14 @@ void Conv2d::declare(Declarations& declarations) {
   if (bias_wanted_) bias_ = declarations.parameter("bias", {out_}, initializer);
 }
 
-bool Conv2d::absorb_relu() {
-  settings_.relu = true;
-  return true;
+bool Conv2d::absorb_next(const Module& next) {
+  if (settings_.relu || pool_) return false;
+  if (const auto* pool = dynamic_cast<const Pool2d*>(&next); pool != nullptr && pool->kind() == Pool2d::Kind::kMax) {
+    pool_ = *pool;
+  } else {
+    settings_.relu = dynamic_cast<const Relu*>(&next) != nullptr;
+  }
+  return settings_.relu || pool_;
 }
 
 bool Conv2d::reads_channel_blocks() const { return settings_.groups == 1 && in_ % channel_block() == 0; }
@@ -61,9 +67,13 @@ bool Conv2d::reads_channel_blocks() const { return settings_.groups == 1 && in_ 
 Variable Conv2d::forward(const Params& params, const Variable& x) const {
   check_image(name_, "Conv2d", x, in_);
   Conv2dShape settings = settings_;
-  const bool blocks = give_blocks_ && settings.groups == 1 && x.dtype() == Dtype::kFloat32;
+  const bool blocks = (give_blocks_ || pool_) && settings.groups == 1 && x.dtype() == Dtype::kFloat32;
   if (blocks && out_ % channel_block() == 0) settings.output_block = channel_block();
-  return autograd::conv2d(x, params[weight_], bias_wanted_ ? std::optional(params[bias_]) : std::nullopt, settings);
+  const std::optional<Variable> bias = bias_wanted_ ? std::optional(params[bias_]) : std::nullopt;
+  if (!pool_) return autograd::conv2d(x, params[weight_], bias, settings);
+  const Variable y =
+      autograd::conv2d_max_pool2d(x, params[weight_], bias, settings, pool_->settings(), pool_->activation());
+  return give_blocks_ ? y : autograd::from_channel_blocks(y);
 }
 
 Pool2d::Pool2d(Kind kind, Size2d kernel, const Pool2dOptions& options) : kind_(kind) {
@@ -76,10 +86,10 @@ Pool2d::Pool2d(Kind kind, Size2d kernel, const Pool2dOptions& options) : kind_(k
 }
 
 // The largest of what a ReLU gives is the ReLU of the largest.
-bool Pool2d::absorb_relu_before() {
-  if (kind_ != Kind::kMax) return false;
-  activation_ = autograd::Activation::kRelu;
-  return true;
+bool Pool2d::absorb_previous(const Module& previous) {
+  const bool relu = kind_ == Kind::kMax && dynamic_cast<const Relu*>(&previous) != nullptr;
+  if (relu) activation_ = autograd::Activation::kRelu;
+  return relu;
 }
 
 Variable Pool2d::forward(const Params&, const Variable& x) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "viva/autograd/convolution.h"
@@ -15,6 +16,39 @@ struct Size2d {
   Size2d(std::int64_t both) : h(both), w(both) {}
   Size2d(std::int64_t height, std::int64_t width) : h(height), w(width) {}
 };
+
+struct Pool2dOptions {
+  Size2d stride = 0;  // 0: the kernel's size
+  Size2d padding = 0;
+};
+
+// The largest or the mean element of each window. InvalidShape; ShapeMismatch naming the layer.
+class Pool2d final : public Module {
+ public:
+  enum class Kind { kMax, kAverage };
+  Pool2d(Kind kind, Size2d kernel, const Pool2dOptions& options);
+  void declare(Declarations& declarations) override { name_ = declarations.path(); }
+  Variable forward(const Params& params, const Variable& x) const override;
+  bool absorb_previous(const Module& previous) override;
+  bool reads_channel_blocks() const override { return true; }
+  void may_give_channel_blocks() override { give_blocks_ = true; }
+
+  Kind kind() const { return kind_; }
+  const Pool2dShape& settings() const { return settings_; }
+  // What its results go through.
+  autograd::Activation activation() const { return activation_; }
+
+ private:
+  Kind kind_;
+  Pool2dShape settings_;
+  autograd::Activation activation_ = autograd::Activation::kNone;
+  bool give_blocks_ = false;
+  std::string name_;
+};
+
+Pool2d MaxPool2d(Size2d kernel, const Pool2dOptions& options = {});
+// Padding counts as zeros (PyTorch's count_include_pad).
+Pool2d AveragePool2d(Size2d kernel, const Pool2dOptions& options = {});
 
 struct Conv2dOptions {
   Size2d stride = 1, padding = 0, dilation = 1;
@@ -32,7 +66,7 @@ class Conv2d final : public Module {
   Conv2d(std::int64_t in, std::int64_t out, Size2d kernel, const Conv2dOptions& options = {});
   void declare(Declarations& declarations) override;
   Variable forward(const Params& params, const Variable& x) const override;
-  bool absorb_relu() override;
+  bool absorb_next(const Module& next) override;
   bool reads_channel_blocks() const override;
   void may_give_channel_blocks() override { give_blocks_ = true; }
 
@@ -41,38 +75,11 @@ class Conv2d final : public Module {
   Size2d kernel_;
   bool bias_wanted_;
   Conv2dShape settings_;
+  std::optional<Pool2d> pool_;  // the one that follows
   bool give_blocks_ = false;
   std::string name_;
   std::size_t weight_ = 0, bias_ = 0;
 };
-
-struct Pool2dOptions {
-  Size2d stride = 0;  // 0: the kernel's size
-  Size2d padding = 0;
-};
-
-// The largest or the mean element of each window. InvalidShape; ShapeMismatch naming the layer.
-class Pool2d final : public Module {
- public:
-  enum class Kind { kMax, kAverage };
-  Pool2d(Kind kind, Size2d kernel, const Pool2dOptions& options);
-  void declare(Declarations& declarations) override { name_ = declarations.path(); }
-  Variable forward(const Params& params, const Variable& x) const override;
-  bool absorb_relu_before() override;
-  bool reads_channel_blocks() const override { return true; }
-  void may_give_channel_blocks() override { give_blocks_ = true; }
-
- private:
-  Kind kind_;
-  Pool2dShape settings_;
-  autograd::Activation activation_ = autograd::Activation::kNone;
-  bool give_blocks_ = false;
-  std::string name_;
-};
-
-Pool2d MaxPool2d(Size2d kernel, const Pool2dOptions& options = {});
-// Padding counts as zeros (PyTorch's count_include_pad).
-Pool2d AveragePool2d(Size2d kernel, const Pool2dOptions& options = {});
 
 // The mean of each channel: (n, channels, h, w) → (n, channels).
 class GlobalAveragePool2d final : public Module {

@@ -38,9 +38,10 @@ Variable Linear::forward(const Params& params, const Variable& x) const {
   return autograd::linear(x, params[weight_], options_.bias ? std::optional(params[bias_]) : std::nullopt, activation_);
 }
 
-bool Linear::absorb_relu() {
-  activation_ = autograd::Activation::kRelu;
-  return true;
+bool Linear::absorb_next(const Module& next) {
+  const bool relu = dynamic_cast<const Relu*>(&next) != nullptr && activation_ == autograd::Activation::kNone;
+  if (relu) activation_ = autograd::Activation::kRelu;
+  return relu;
 }
 
 Variable Relu::forward(const Params&, const Variable& x) const { return autograd::relu(x); }

@@ -26,7 +26,7 @@ class Linear final : public Module {
   Linear(std::int64_t in, std::int64_t out, LinearOptions options = {});
   void declare(Declarations& declarations) override;
   Variable forward(const Params& params, const Variable& x) const override;
-  bool absorb_relu() override;
+  bool absorb_next(const Module& next) override;
 
  private:
   std::int64_t in_, out_;

@@ -57,9 +57,10 @@ class Module {
   // Called once, by the model that the module becomes a part of.
   virtual void declare(Declarations& declarations) = 0;
   virtual Variable forward(const Params& params, const Variable& x) const = 0;
-  // Takes over a ReLU that follows, or one that comes just before, where that saves a pass; false where it can't.
-  virtual bool absorb_relu() { return false; }
-  virtual bool absorb_relu_before() { return false; }
+  // Takes over the work of the module that follows, or of the one before, where that saves a pass over memory; false
+  // where it can't. Called once all have been declared.
+  virtual bool absorb_next(const Module&) { return false; }
+  virtual bool absorb_previous(const Module&) { return false; }
   // Whether forward() takes images in blocks of channels (viva/autograd/convolution.h), and that the next module does.
   virtual bool reads_channel_blocks() const { return false; }
   virtual void may_give_channel_blocks() {}

@@ -1,7 +1,5 @@
 #include "viva/nn/sequential.h"
 
-#include "viva/nn/layers.h"
-
 namespace viva::nn {
 
 void Sequential::declare(Declarations& declarations) {
@@ -10,12 +8,16 @@ void Sequential::declare(Declarations& declarations) {
 }
 
 void Sequential::fuse() {
-  for (std::size_t i = 0; i < parts_.size(); ++i) {
-    if (dynamic_cast<Relu*>(parts_[i].module.get()) == nullptr) continue;
-    parts_[i].skipped = (i + 1 < parts_.size() && parts_[i + 1].module->absorb_relu_before()) ||
-                        (i > 0 && parts_[i - 1].module->absorb_relu());
+  for (std::size_t i = 0; i + 1 < parts_.size(); ++i) {
+    parts_[i].skipped = parts_[i + 1].module->absorb_previous(*parts_[i].module);
   }
   Module* before = nullptr;
+  for (Part& part : parts_) {
+    if (part.skipped) continue;
+    part.skipped = before != nullptr && before->absorb_next(*part.module);
+    if (!part.skipped) before = part.module.get();
+  }
+  before = nullptr;
   for (const Part& part : parts_) {
     if (part.skipped) continue;
     if (before != nullptr && part.module->reads_channel_blocks()) before->may_give_channel_blocks();
@@ -24,7 +26,9 @@ void Sequential::fuse() {
 }
 
 void Sequential::may_give_channel_blocks() {
-  if (!parts_.empty() && !parts_.back().skipped) parts_.back().module->may_give_channel_blocks();
+  for (std::size_t i = parts_.size(); i-- > 0;) {
+    if (!parts_[i].skipped) return parts_[i].module->may_give_channel_blocks();
+  }
 }
 
 Variable Sequential::forward(const Params& params, const Variable& x) const {

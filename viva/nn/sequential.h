@@ -40,7 +40,7 @@ class Sequential final : public Module {
   struct Part {
     std::string name;
     std::unique_ptr<Module> module;
-    bool skipped = false;  // a ReLU that a neighbour has taken over
+    bool skipped = false;  // a neighbour has taken its work over
   };
   std::vector<Part> parts_;
 };

@@ -47,11 +47,12 @@ double Schedule::factor(std::int64_t step) const {
   const auto progress = [&] {
     return std::min(1.0, static_cast<double>(since) / static_cast<double>(s.total_steps - s.warmup_steps));
   };
+  const std::int64_t falls = kind_ == ScheduleKind::kStep ? since / s.period : 0;
   switch (kind_) {
     case ScheduleKind::kConstant:
       return 1;
     case ScheduleKind::kStep:
-      return std::pow(s.gamma, static_cast<double>(since / s.period));
+      return std::pow(s.gamma, static_cast<double>(falls));
     case ScheduleKind::kLinear:
       return 1 + (s.final_factor - 1) * progress();
     case ScheduleKind::kCosine:
