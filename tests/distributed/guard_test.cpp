@@ -20,7 +20,9 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 class Guard : public test::EveryWay {};
 INSTANTIATE_TEST_SUITE_P(Ways, Guard, test::every_way(), test::name_of_way);
 
-data::DataLoader loader() { return {test::random_dataset<float>(64, 5), {.batch_size = 1, .shuffle = true}}; }
+data::DataLoader loader(std::int64_t features = 5) {
+  return {test::random_dataset<float>(64, features), {.batch_size = 1, .shuffle = true}};
+}
 
 // tracked_error, but `spoil` may change the gradients, and its result is the loss.
 template <typename F>
