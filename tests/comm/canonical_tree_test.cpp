@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace viva::comm {
 namespace {
@@ -100,6 +102,14 @@ TEST(ReductionPlan, BlocksAreNearlyEven) {
       }
     }
   }
+}
+
+// Values whose sum depends on the order tell the tree: ((0 1)(2 3)) 4.
+TEST(CanonicalSum, OfValuesFollowsTheTree) {
+  const std::vector<double> v{1e16, 3.3, -1e16, 7.7, 0.1};
+  EXPECT_EQ(canonical_sum(v), ((v[0] + v[1]) + (v[2] + v[3])) + v[4]);
+  EXPECT_EQ(canonical_sum({}), 0);
+  EXPECT_EQ(canonical_sum(std::span(v).first(1)), 1e16);
 }
 
 }  // namespace

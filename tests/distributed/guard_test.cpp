@@ -20,7 +20,9 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 class Guard : public test::EveryWay {};
 INSTANTIATE_TEST_SUITE_P(Ways, Guard, test::every_way(), test::name_of_way);
 
-data::DataLoader loader() { return {test::random_dataset<float>(64, 5), {.batch_size = 1, .shuffle = true}}; }
+data::DataLoader loader(std::int64_t features = 5) {
+  return {test::random_dataset<float>(64, features), {.batch_size = 1, .shuffle = true}};
+}
 
 // tracked_error, but `spoil` may change the gradients, and its result is the loss.
 template <typename F>
@@ -65,27 +67,28 @@ TEST_P(Guard, AnErrorNamesWorkerStepParameterAndIndex) {
   }
 }
 
+// In the parameter's second chunk.
 TEST_P(Guard, FiniteGradientsWhoseSumOverflowsAreCaught) {
   const auto compute = spoiled([](const StepContext& context, GradSink& sink, double loss) {
-    if (context.step == 1) set(sink, 0, 2, context.worker == 0 ? 1e38F : 3e38F);
+    if (context.step == 1) set(sink, 0, 4500, context.worker == 0 ? 1e38F : 3e38F);
     return loss;
   });
   TrainConfig config{.num_workers = 2, .aggregation = GradAggregation::kSum, .non_finite = NonFinite::kError};
   // Clipping by value must not hide it.
   config.clipping.value = 1;
-  const auto params = test::params_with_buffer<float>(5);
+  const auto params = test::params_with_buffer<float>(5000);
   try {
-    train(config, params, optim::sgd(0.1), loader(), compute, 4);
+    train(config, params, optim::sgd(0.1), loader(5000), compute, 4);
     FAIL() << "no error";
   } catch (const NonFiniteGradient& error) {
     EXPECT_EQ(error.worker, kSumOfWorkers);
     EXPECT_EQ(error.step, 1);
-    EXPECT_EQ(error.index, 2);
+    EXPECT_EQ(error.index, 4500);
     EXPECT_EQ(std::string(error.what()),
-              "step 1, the sum over the workers, each of them finite: gradient of 'w' is not finite at element 2");
+              "step 1, the sum over the workers, each of them finite: gradient of 'w' is not finite at element 4500");
   }
   config.non_finite = NonFinite::kSkip;
-  const auto result = train(config, params, optim::sgd(0.1), loader(), compute, 4);
+  const auto result = train(config, params, optim::sgd(0.1), loader(5000), compute, 4);
   EXPECT_EQ(result.skipped, 1);
   EXPECT_EQ(result.steps, 4);
 }

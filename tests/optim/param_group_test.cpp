@@ -21,6 +21,7 @@ TEST(Pattern, StarsStandForAnyRun) {
   EXPECT_FALSE(matches("*.bias", "layers.0.bias2"));
   EXPECT_TRUE(matches("layers.*.weight", "layers.10.weight"));
   EXPECT_FALSE(matches("ab*ba", "aba"));
+  EXPECT_FALSE(matches("a*b*b", "ab"));
   EXPECT_TRUE(matches("**a*", "a"));
   EXPECT_FALSE(matches("", "a"));
 }

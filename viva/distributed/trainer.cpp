@@ -50,8 +50,9 @@ struct Trainer::Impl {
 
   // The whole algorithm, run by every executor's thread: false where this run is over before its last step.
   bool step(std::int64_t id, std::int64_t number);
-  // Where something must see the whole gradient before it is applied.
-  Verdict apply_in_two_passes(std::size_t id, const StepFactors& factors);
+  // The owned range's part of the gradient into the parameters, in one pass, or in two where something must see the
+  // whole gradient first.
+  Verdict reduce_and_apply(std::size_t id, const StepFactors& factors);
   // The executors' partial sums, in the order of the plan.
   const std::vector<PartialView>& view_partials(std::size_t id);
   // What the first executor does for all between the barriers: count, and get the next step's batches ready.
@@ -143,8 +144,9 @@ bool Trainer::Impl::step(std::int64_t id, std::int64_t number) {
 
   // Decide: every executor draws the same conclusion from the board.
   StepDecision decision = decide(board, task.schedule.batches_in(number));
+  if (decision.verdict == Verdict::kFail) return false;
 
-  // Reduce and apply: one pass over the owned range, in the canonical order.
+  // Reduce and apply: over the owned range, in the canonical order. What has been reduced may still be refused.
   position.phase.store(Position::kApplying, std::memory_order_relaxed);
   const StepFactors factors{
       .gradient = aggregation_scale(task.config.aggregation, task.config.num_workers, decision.samples),
@@ -152,13 +154,8 @@ bool Trainer::Impl::step(std::int64_t id, std::int64_t number) {
       .lr = task.config.schedule.factor(number),
       .buffer_momentum = task.config.buffer_momentum,
   };
-  const auto mine = static_cast<std::size_t>(id);
   if (decision.verdict == Verdict::kApply) {
-    if (gradient_passes.empty()) {
-      appliers[mine].run(state, view_partials(mine), board.given, factors);
-    } else {
-      decision.verdict = apply_in_two_passes(mine, factors);
-    }
+    decision.verdict = reduce_and_apply(static_cast<std::size_t>(id), factors);
   }
   if (decision.verdict == Verdict::kFail) return false;
   if (id == 0) publish(number, decision);
@@ -172,8 +169,12 @@ bool Trainer::Impl::step(std::int64_t id, std::int64_t number) {
   return true;
 }
 
-Verdict Trainer::Impl::apply_in_two_passes(std::size_t id, const StepFactors& factors) {
-  // Reduce into a buffer that all can see, then decide once more: the same conclusion from the same board again.
+Verdict Trainer::Impl::reduce_and_apply(std::size_t id, const StepFactors& factors) {
+  if (gradient_passes.empty()) {
+    appliers[id].run(state, view_partials(id), board.given, factors);
+    return Verdict::kApply;
+  }
+  // Reduce into a buffer that all can see; then the same conclusion from the same board once more.
   gradient_passes[id].reduce(state, view_partials(id), factors, board);
   if (!barrier.arrive_and_wait()) return Verdict::kFail;
   const SumDecision decision = decide_sum(board, task.config);
