@@ -10,20 +10,25 @@ Arena& Gradients::arena() const { return tape_->arena(); }
 
 // The place of the first contribution is the gradient itself; a later one is written aside and added.
 Tensor Gradients::begin(Node& x) {
-  if (x.has_grad) return tape_->allocate(x.value.shape(), x.value.dtype());
-  x.grad = x.param >= 0 ? tape_->sink_->grad(static_cast<std::size_t>(x.param))
-                        : tape_->allocate(x.value.shape(), x.value.dtype());
+  if (x.has_grad) return tape_->take_gradient(x.value);
+  x.grad = x.param >= 0 ? tape_->sink_->grad(static_cast<std::size_t>(x.param)) : tape_->take_gradient(x.value);
   return x.grad;
 }
 
 Tensor Gradients::begin_last(Node& x) {
   if (x.has_grad || x.param >= 0) return begin(x);
   x.grad = node_->grad.reshape(x.value.shape());
+  node_->grad_passed_on = true;
   return x.grad;
 }
 
 void Gradients::end(Node& x, const Tensor& out) {
-  if (x.has_grad) add_to(x.grad, out);
+  if (x.has_grad) {
+    add_to(x.grad, out);
+    Node& aside = tape_->append({});
+    aside.grad = out;
+    tape_->give_back(aside);
+  }
   x.has_grad = true;
 }
 
@@ -38,6 +43,21 @@ Tape::~Tape() {
 Node& Tape::append(Tensor value) {
   last_ = new (arena_->allocate<Node>(1).data()) Node{.value = std::move(value), .grad = {}, .previous = last_};
   return *last_;
+}
+
+Tensor Tape::take_gradient(const Tensor& value) {
+  for (Node** at = &spare_; *at != nullptr; at = &(*at)->next_spare) {
+    const Tensor& grad = (*at)->grad;
+    if (grad.size() != value.size() || grad.dtype() != value.dtype()) continue;
+    *at = (*at)->next_spare;
+    return grad.reshape(value.shape());
+  }
+  return allocate(value.shape(), value.dtype());
+}
+
+void Tape::give_back(Node& node) {
+  node.next_spare = spare_;
+  spare_ = &node;
 }
 
 Variable Tape::constant(const Tensor& value) { return {*this, append(value)}; }
@@ -62,6 +82,7 @@ void Tape::backward(const Variable& loss) {
     if (!node->has_grad || node->backward == nullptr) continue;
     Gradients gradients(*this, *node);
     node->backward(node->closure, gradients);
+    if (node->param < 0 && !node->grad_passed_on) give_back(*node);
   }
 }
 

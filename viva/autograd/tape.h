@@ -23,11 +23,13 @@ struct Node {
   Tensor value;
   Tensor grad;  // of the loss with respect to `value`, once there is one
   Node* previous = nullptr;
+  Node* next_spare = nullptr;  // in the tape's list of gradients whose memory may be used again
   void (*backward)(const void* closure, Gradients& gradients) = nullptr;
   const void* closure = nullptr;
   std::int64_t param = -1;  // its number, where the node is a parameter
   bool requires_grad = false;
   bool has_grad = false;
+  bool grad_passed_on = false;  // its memory is an operand's gradient now
 };
 
 // Refers to a value on a tape: cheap to copy, valid as long as the tape. Operations on it are free functions
@@ -135,10 +137,14 @@ class Tape {
  private:
   friend class Gradients;
   Node& append(Tensor value);
+  // Memory for a gradient of `value`: a spare one of its size, which is still in the cache, or new.
+  Tensor take_gradient(const Tensor& value);
+  void give_back(Node& node);
 
   Arena* arena_;
   GradSink* sink_;
   Node* last_ = nullptr;
+  Node* spare_ = nullptr;
 };
 
 }  // namespace viva::autograd
