@@ -13,6 +13,7 @@
 #include "viva/distributed/aggregation.h"
 #include "viva/optim/optimizer.h"
 #include "viva/tensor/conv2d.h"
+#include "viva/tensor/precision.h"
 
 namespace viva::cli {
 
@@ -80,6 +81,7 @@ struct TrainRecipe {
   std::uint64_t seed = 0;
   bool shuffle = true;
   bool drop_last = false;
+  Precision precision = Precision::kF32;
   // Steps between two looks at the validation data; without it: an epoch.
   std::optional<std::int64_t> evaluate_every;
   // Training ends after so many looks without a better validation loss.

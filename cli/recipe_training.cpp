@@ -174,4 +174,14 @@ NonFinite read_non_finite(const RecipeTable& table) {
       .value_or(NonFinite::kIgnore);
 }
 
+Precision read_precision(const RecipeTable& table) {
+  const auto precision = word(table, "train.precision", std::array{Precision::kF32, Precision::kBf16});
+  if (precision == Precision::kBf16 && !bf16_available()) {
+    table.fail(
+        "train.precision",
+        "this processor has no bfloat16 arithmetic (AVX-512 BF16 or AMX), which \"bf16\" needs; expected \"f32\"");
+  }
+  return precision.value_or(Precision::kF32);
+}
+
 }  // namespace viva::cli

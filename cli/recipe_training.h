@@ -11,6 +11,7 @@
 #include "viva/optim/clipping.h"
 #include "viva/optim/optimizer.h"
 #include "viva/optim/schedule.h"
+#include "viva/tensor/precision.h"
 
 namespace viva::cli {
 
@@ -33,5 +34,7 @@ std::vector<optim::ParamGroup> read_groups(const RecipeTable& table);
 optim::DecayedParams read_decay(const RecipeTable& table, optim::OptimizerKind kind);
 optim::Clipping read_clipping(const RecipeTable& table);
 distributed::NonFinite read_non_finite(const RecipeTable& table);
+// "train.precision"; an error where this processor has none such.
+Precision read_precision(const RecipeTable& table);
 
 }  // namespace viva::cli

@@ -136,12 +136,14 @@ std::int64_t TrainingRun::planned_steps() const {
 
 distributed::ComputeGrads TrainingRun::loss() const {
   const nn::Model& model = problem_.model.model;
-  if (!problem_.augmentation.any()) return nn::classifier_loss(model);
+  const autograd::GradOptions options{.precision = recipe_.train.precision};
+  if (!problem_.augmentation.any()) return nn::classifier_loss(model, {}, options);
   return autograd::value_and_grad(
-      [model, options = problem_.augmentation](const data::Batch& batch, const autograd::Params& params) {
-        const Tensor images = data::augment(params.context(), batch.inputs, options);
+      [model, augmentation = problem_.augmentation](const data::Batch& batch, const autograd::Params& params) {
+        const Tensor images = data::augment(params.context(), batch.inputs, augmentation);
         return autograd::cross_entropy(model(params, images), batch.targets);
-      });
+      },
+      options);
 }
 
 void TrainingRun::print_plan() const {

@@ -121,6 +121,10 @@ TEST(RecipeTraining, EveryErrorNamesItsPlace) {
   EXPECT_THAT(error_of("", {"train.clip_norm=0"}), StartsWith("train.clip_norm: expected a number > 0, found 0"));
   EXPECT_THAT(error_of("", {"train.clip_value=inf"}), StartsWith("train.clip_value: expected a number > 0, found inf"));
   EXPECT_THAT(error_of("", {"train.non_finite=skipp"}), HasSubstr("did you mean \"skip\"?"));
+  EXPECT_THAT(error_of("", {"train.precision=bf61"}), HasSubstr("did you mean \"bf16\"?"));
+  if (!bf16_available()) {
+    EXPECT_THAT(error_of("", {"train.precision=bf16"}), HasSubstr("this processor has no bfloat16 arithmetic"));
+  }
   EXPECT_THAT(error_of("", {"optimizer.kind=sgd", "optimizer.decay=all"}),
               StartsWith("optimizer.decay: sgd has no such setting, only adamw"));
 }

@@ -84,6 +84,21 @@ TEST_P(ReferenceModels, TheSameBitsOnAnyExecutors) {
   }
 }
 
+TEST_P(ReferenceModels, TheSameBitsInBf16) {
+  if (!bf16_possible()) GTEST_SKIP() << "oneDNN computes no bfloat16 products on this processor";
+  const ComputeGrads bf16 = nn::classifier_loss(GetParam().model, {}, {.precision = Precision::kBf16});
+  const auto reference = train_synchronous(config, params, optim::adamw(0.01), loader, bf16, 3);
+  for (const std::int64_t executors : {1, 2, 3}) {
+    Trainer trainer(config, params, optim::adamw(0.01), loader, bf16, {.executors = executors});
+    trainer.run(3);
+    EXPECT_TRUE(test::same_bits(trainer.result(), reference)) << executors;
+  }
+  // It is another precision, and near.
+  const auto in_float = train_synchronous(config, params, optim::adamw(0.01), loader, loss, 3);
+  EXPECT_FALSE(test::same_bits(in_float.final_params, reference.final_params));
+  EXPECT_NEAR(in_float.total_loss, reference.total_loss, 0.02 * in_float.total_loss);
+}
+
 TEST_P(ReferenceModels, ASteadyStepAllocatesNothing) {
   Trainer trainer(config, params, optim::adamw(0.01), loader, loss, {.executors = 2});
   trainer.run(8);

@@ -41,6 +41,7 @@ Conv2dShape shape_of_conv(const Variable& x, const Variable& weight, const std::
   const Image image = image_of(x);
   settings.input_block = image.block;
   settings.bias = bias.has_value();
+  settings.precision = x.tape().precision();
   const Conv2dShape s = conv2d_shape(image.shape, weight.shape(), settings);
   if (bias && bias->shape() != Shape{s.out_channels}) {
     throw ShapeMismatch("conv2d: bias (out)", {s.out_channels}, bias->shape());

@@ -15,8 +15,8 @@
 namespace viva::autograd {
 
 // x is (n, in, h, w), weight (out, in / groups, kernel h, kernel w), bias (out): (n, out, out h, out w). Of `settings`
-// only strides, paddings, dilations, groups, relu, algorithm and output_block count. ShapeMismatch, InvalidShape,
-// DtypeError.
+// only strides, paddings, dilations, groups, relu, algorithm and output_block count; the precision is the tape's.
+// ShapeMismatch, InvalidShape, DtypeError.
 Variable conv2d(const Variable& x, const Variable& weight, const std::optional<Variable>& bias,
                 const Conv2dShape& settings = {});
 

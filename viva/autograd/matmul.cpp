@@ -35,8 +35,10 @@ void sum_of_matrices(const Tensor& parts, const Tensor& sum) {
   for (std::int64_t i = 1; i < parts.length(); ++i) add_to(sum, parts.row(i));
 }
 
-MatmulShape shape_of(std::int64_t m, std::int64_t k, std::int64_t n, bool transpose_a, bool transpose_b) {
+MatmulShape shape_of(Precision precision, std::int64_t m, std::int64_t k, std::int64_t n, bool transpose_a,
+                     bool transpose_b) {
   MatmulShape shape{m, k, n};
+  shape.precision = precision;
   shape.transpose_a = transpose_a;
   shape.transpose_b = transpose_b;
   return shape;
@@ -54,9 +56,9 @@ void check_operands(const Variable& a, const Variable& b) {
 
 Variable matmul(const Variable& a, const Variable& b, MatmulFlags flags) {
   check_operands(a, b);
-  MatmulShape s =
-      shape_of(axis_from_end(a.shape(), flags.transpose_a ? 1 : 2), axis_from_end(a.shape(), flags.transpose_a ? 2 : 1),
-               axis_from_end(b.shape(), flags.transpose_b ? 2 : 1), flags.transpose_a, flags.transpose_b);
+  MatmulShape s = shape_of(a.tape().precision(), axis_from_end(a.shape(), flags.transpose_a ? 1 : 2),
+                           axis_from_end(a.shape(), flags.transpose_a ? 2 : 1),
+                           axis_from_end(b.shape(), flags.transpose_b ? 2 : 1), flags.transpose_a, flags.transpose_b);
   const bool shared_b = b.rank() == 2;
   Shape expected(a.shape().begin(), a.shape().end() - 2), out_shape = expected;
   std::int64_t batch = element_count(expected);
@@ -82,9 +84,9 @@ Variable matmul(const Variable& a, const Variable& b, MatmulFlags flags) {
     gradients.add(a, [&](const Tensor& da) {
       // da = dy·bᵀ, or its transpose b·dyᵀ where a is read transposed.
       if (ta) {
-        multiply(shape_of(s.k, s.n, s.m, tb, true), batch, right, dy, da, arena);
+        multiply(shape_of(s.precision, s.k, s.n, s.m, tb, true), batch, right, dy, da, arena);
       } else {
-        multiply(shape_of(s.m, s.n, s.k, false, !tb), batch, dy, right, da, arena);
+        multiply(shape_of(s.precision, s.m, s.n, s.k, false, !tb), batch, dy, right, da, arena);
       }
     });
     gradients.add(b, [&](const Tensor& db) {
@@ -92,9 +94,9 @@ Variable matmul(const Variable& a, const Variable& b, MatmulFlags flags) {
       const bool several = shared_b && batch != 1;
       const Tensor out = several ? Tensor::in(arena, {batch, db.shape()[0], db.shape()[1]}, db.dtype()) : db;
       if (tb) {
-        multiply(shape_of(s.n, s.m, s.k, true, ta), batch, dy, left, out, arena);
+        multiply(shape_of(s.precision, s.n, s.m, s.k, true, ta), batch, dy, left, out, arena);
       } else {
-        multiply(shape_of(s.k, s.m, s.n, !ta, false), batch, left, dy, out, arena);
+        multiply(shape_of(s.precision, s.k, s.m, s.n, !ta, false), batch, left, dy, out, arena);
       }
       if (several) sum_of_matrices(out, db);
     });
@@ -115,7 +117,7 @@ Variable linear(const Variable& x, const Variable& weight, const std::optional<V
     throw DtypeError("linear: expected input, weight and bias of one type, got " + std::string(name_of(x.dtype())) +
                      " and " + std::string(name_of(weight.dtype())));
   }
-  MatmulShape shape = shape_of(1, in_size, out_size, false, true);
+  MatmulShape shape = shape_of(x.tape().precision(), 1, in_size, out_size, false, true);
   for (std::size_t axis = 0; axis + 1 < x.rank(); ++axis) shape.m *= x.shape()[axis];
   shape.bias = bias.has_value();
   shape.relu = activation == Activation::kRelu;
@@ -139,16 +141,16 @@ Variable linear(const Variable& x, const Variable& weight, const std::optional<V
         relu_backward<T>(dy, gradients.value().values<T>().data(), gradients.output().values<T>().size());
       }
       gradients.add(weight, [&](const Tensor& out) {
-        matmul<T>(shape_of(shape.n, shape.m, shape.k, true, false), dy, x.value().values<T>().data(), nullptr,
-                  out.mutable_values<T>().data(), arena);
+        matmul<T>(shape_of(shape.precision, shape.n, shape.m, shape.k, true, false), dy, x.value().values<T>().data(),
+                  nullptr, out.mutable_values<T>().data(), arena);
       });
       if (shape.bias) {
         gradients.add(offset,
                       [&](const Tensor& out) { column_sums<T>(out.mutable_values<T>().data(), dy, shape.m, shape.n); });
       }
       gradients.add(x, [&](const Tensor& out) {
-        matmul<T>(shape_of(shape.m, shape.n, shape.k, false, false), dy, weight.value().values<T>().data(), nullptr,
-                  out.mutable_values<T>().data(), arena);
+        matmul<T>(shape_of(shape.precision, shape.m, shape.n, shape.k, false, false), dy,
+                  weight.value().values<T>().data(), nullptr, out.mutable_values<T>().data(), arena);
       });
     });
   });

@@ -11,6 +11,7 @@
 
 #include "viva/optim/grad_sink.h"
 #include "viva/tensor/arena.h"
+#include "viva/tensor/precision.h"
 #include "viva/tensor/tensor.h"
 
 namespace viva::autograd {
@@ -96,8 +97,10 @@ class Gradients {
 // Used by one thread.
 class Tape {
  public:
-  // Records what is needed for backward() only where there is a sink.
-  Tape(Arena& arena, GradSink* sink) : arena_(&arena), sink_(sink) {}
+  // Records what is needed for backward() only where there is a sink. `precision` is that of matrix products and
+  // convolutions.
+  Tape(Arena& arena, GradSink* sink, Precision precision = Precision::kF32)
+      : arena_(&arena), sink_(sink), precision_(precision) {}
   ~Tape();
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
@@ -105,6 +108,7 @@ class Tape {
   Arena& arena() { return *arena_; }
   // Null where no gradients are taken.
   GradSink* sink() { return sink_; }
+  Precision precision() const { return precision_; }
 
   // A value without a gradient.
   Variable constant(const Tensor& value);
@@ -143,6 +147,7 @@ class Tape {
 
   Arena* arena_;
   GradSink* sink_;
+  Precision precision_;
   Node* last_ = nullptr;
   Node* spare_ = nullptr;
 };

@@ -17,6 +17,7 @@ enum class Unreached { kError, kZero };
 
 struct GradOptions {
   Unreached unreached = Unreached::kError;
+  Precision precision = Precision::kF32;
 };
 
 // Computes the gradients of `loss` into the sink and returns its value; what the options say of parameters that it does
@@ -33,7 +34,7 @@ auto value_and_grad(Loss loss, GradOptions options = {}) {
   return [loss = std::move(loss), options](const StepContext& context, const data::Batch& batch,
                                            std::span<const Param> values, GradSink& sink) {
     const KernelScope scope;
-    Tape tape(context.arena, &sink);
+    Tape tape(context.arena, &sink, options.precision);
     const Params params(tape, context, values);
     return backward(params, loss(batch, params), sink, options);
   };

@@ -11,10 +11,12 @@
 namespace viva::nn {
 
 // A ComputeGrads callback: the mean cross-entropy between the model's logits (…, classes) and the batch's classes (…).
-inline auto classifier_loss(Model model, CrossEntropyOptions options = {}) {
-  return autograd::value_and_grad([model = std::move(model), options](const data::Batch& batch, const Params& params) {
-    return autograd::cross_entropy(model(params, batch.inputs), batch.targets, options);
-  });
+inline auto classifier_loss(Model model, CrossEntropyOptions options = {}, autograd::GradOptions grad_options = {}) {
+  return autograd::value_and_grad(
+      [model = std::move(model), options](const data::Batch& batch, const Params& params) {
+        return autograd::cross_entropy(model(params, batch.inputs), batch.targets, options);
+      },
+      grad_options);
 }
 
 struct Judgement {

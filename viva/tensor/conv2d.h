@@ -7,6 +7,7 @@
 
 #include "viva/base/error.h"
 #include "viva/tensor/arena.h"
+#include "viva/tensor/precision.h"
 
 namespace viva {
 
@@ -27,7 +28,9 @@ struct Conv2dShape {
   std::int64_t stride_h = 1, stride_w = 1, padding_h = 0, padding_w = 0, dilation_h = 1, dilation_w = 1;
   std::int64_t groups = 1;
   bool bias = false, relu = false;
+  // kBf16 has no Winograd: the direct algorithm is used.
   Conv2dAlgorithm algorithm = Conv2dAlgorithm::kDirect;
+  Precision precision = Precision::kF32;  // of float32's products
   std::int64_t input_block = 1, output_block = 1;
 
   std::int64_t out_height() const { return (height + 2 * padding_h - dilation_h * (kernel_h - 1) - 1) / stride_h + 1; }

@@ -17,7 +17,10 @@ using Forward = dnnl::convolution_forward;
 using BackwardData = dnnl::convolution_backward_data;
 using BackwardWeights = dnnl::convolution_backward_weights;
 
-memory::desc describe_memory(memory::dims dims, memory::format_tag tag) { return {dims, memory::data_type::f32, tag}; }
+memory::desc describe_memory(const memory::dims& dims, memory::format_tag tag,
+                             memory::data_type type = memory::data_type::f32) {
+  return {dims, type, tag};
+}
 
 memory::desc image(const memory::dims& dims, std::int64_t block) {
   const auto tag = block == 16  ? memory::format_tag::nChw16c
@@ -26,10 +29,12 @@ memory::desc image(const memory::dims& dims, std::int64_t block) {
   return describe_memory(dims, tag);
 }
 
-// A convolution in oneDNN's words: layouts at the interface, and layouts that the kernel may choose.
+// A convolution in oneDNN's words: layouts at the interface, and layouts that the kernel may choose, as operands, which
+// may be bfloat16, and as results.
 struct Problem {
   memory::desc input, weight, bias, output;
   memory::desc any_input, any_weight, any_output;
+  memory::desc result_input, result_weight, result_output;
   memory::dims strides, dilations, padding;
 
   explicit Problem(const Conv2dShape& s)
@@ -44,9 +49,14 @@ struct Problem {
     output = image(out, s.output_block);
     weight = describe_memory(kernel, s.groups > 1 ? memory::format_tag::goihw : memory::format_tag::oihw);
     if (s.bias) bias = describe_memory({s.out_channels}, memory::format_tag::x);
-    any_input = describe_memory(in, memory::format_tag::any);
-    any_output = describe_memory(out, memory::format_tag::any);
-    any_weight = describe_memory(kernel, memory::format_tag::any);
+    constexpr auto kAny = memory::format_tag::any;
+    const auto type = s.precision == Precision::kBf16 ? memory::data_type::bf16 : memory::data_type::f32;
+    any_input = describe_memory(in, kAny, type);
+    any_output = describe_memory(out, kAny, type);
+    any_weight = describe_memory(kernel, kAny, type);
+    result_input = describe_memory(in, kAny);
+    result_output = describe_memory(out, kAny);
+    result_weight = describe_memory(kernel, kAny);
   }
 };
 
@@ -76,18 +86,19 @@ typename Primitive::primitive_desc describe(const Problem& p, dnnl::algorithm al
 #endif
   };
   if constexpr (std::is_same_v<Primitive, Forward>) {
-    return with(dnnl::prop_kind::forward_training, algorithm, p.any_input, p.any_weight, p.bias, p.any_output);
+    return with(dnnl::prop_kind::forward_training, algorithm, p.any_input, p.any_weight, p.bias, p.result_output);
   } else if constexpr (std::is_same_v<Primitive, BackwardData>) {
-    return with(algorithm, p.any_input, p.any_weight, p.any_output);
+    return with(algorithm, p.result_input, p.any_weight, p.any_output);
   } else {
-    return with(algorithm, p.any_input, p.any_weight, p.bias, p.any_output);
+    return with(algorithm, p.any_input, p.result_weight, p.bias, p.any_output);
   }
 }
 
 // On fewer channels than a block Winograd's kernels mostly multiply zeros: ten times slower than direct ones.
 bool suits_winograd(const Conv2dShape& s) {
-  return DNNL_VERSION_MAJOR < 3 && s.kernel_h == 3 && s.kernel_w == 3 && s.stride_h == 1 && s.stride_w == 1 &&
-         s.dilation_h == 1 && s.dilation_w == 1 && s.groups == 1 && s.in_channels >= 16 && s.out_channels >= 16;
+  return DNNL_VERSION_MAJOR < 3 && s.precision == Precision::kF32 && s.kernel_h == 3 && s.kernel_w == 3 &&
+         s.stride_h == 1 && s.stride_w == 1 && s.dilation_h == 1 && s.dilation_w == 1 && s.groups == 1 &&
+         s.in_channels >= 16 && s.out_channels >= 16;
 }
 
 // Winograd's descriptor where it is wanted and exists, else the direct algorithm's.

@@ -1,8 +1,8 @@
 #include "viva/tensor/dnnl_matmul.h"
 
-#include <array>
 #include <deque>
-#include <dnnl.hpp>
+#include <optional>
+#include <vector>
 
 #include "viva/tensor/dnnl_execution.h"
 
@@ -11,15 +11,31 @@ namespace {
 
 using dnnl::memory;
 
-memory::desc row_major(std::int64_t rows, std::int64_t columns, bool transposed = false) {
-  return {{rows, columns}, memory::data_type::f32, transposed ? memory::format_tag::ba : memory::format_tag::ab};
+memory::desc row_major(std::int64_t rows, std::int64_t columns, bool transposed = false,
+                       memory::data_type type = memory::data_type::f32) {
+  return {{rows, columns}, type, transposed ? memory::format_tag::ba : memory::format_tag::ab};
 }
 
+// A product in oneDNN's words: the caller's operands, and the ones that are multiplied.
+struct Problem {
+  memory::desc a, b, bias, out, inner_a, inner_b;
+
+  explicit Problem(const MatmulShape& s)
+      : a(row_major(s.m, s.k, s.transpose_a)),
+        b(row_major(s.k, s.n, s.transpose_b)),
+        bias(s.bias ? row_major(1, s.n) : memory::desc()),
+        out(row_major(s.m, s.n)),
+        inner_a(a),
+        inner_b(b) {
+    if (s.precision == Precision::kF32) return;
+    // oneDNN's quick kernels of bfloat16 want the left operand as it is read.
+    inner_a = row_major(s.m, s.k, false, memory::data_type::bf16);
+    inner_b = row_major(s.k, s.n, s.transpose_b, memory::data_type::bf16);
+  }
+};
+
 // oneDNN 2 describes an operation before it makes the primitive's descriptor; 3 does both at once.
-dnnl::matmul::primitive_desc describe(const MatmulShape& s) {
-  const auto a = row_major(s.m, s.k, s.transpose_a), b = row_major(s.k, s.n, s.transpose_b);
-  const auto out = row_major(s.m, s.n);
-  const auto bias = s.bias ? row_major(1, s.n) : memory::desc();
+dnnl::matmul::primitive_desc describe(const MatmulShape& s, const Problem& p) {
   dnnl::primitive_attr attributes = user_scratchpad();
   if (s.relu) {
     dnnl::post_ops relu;
@@ -31,58 +47,51 @@ dnnl::matmul::primitive_desc describe(const MatmulShape& s) {
     attributes.set_post_ops(relu);
   }
 #if DNNL_VERSION_MAJOR >= 3
-  return s.bias ? dnnl::matmul::primitive_desc(cpu_engine(), a, b, bias, out, attributes)
-                : dnnl::matmul::primitive_desc(cpu_engine(), a, b, out, attributes);
+  return s.bias ? dnnl::matmul::primitive_desc(cpu_engine(), p.inner_a, p.inner_b, p.bias, p.out, attributes)
+                : dnnl::matmul::primitive_desc(cpu_engine(), p.inner_a, p.inner_b, p.out, attributes);
 #else
-  return {s.bias ? dnnl::matmul::desc(a, b, bias, out) : dnnl::matmul::desc(a, b, out), attributes, cpu_engine()};
+  return {s.bias ? dnnl::matmul::desc(p.inner_a, p.inner_b, p.bias, p.out)
+                 : dnnl::matmul::desc(p.inner_a, p.inner_b, p.out),
+          attributes, cpu_engine()};
 #endif
 }
 
-// A primitive with the memory objects that its arguments go through. Used by the thread that made it.
+// A primitive with its operands. Used by the thread that made it.
 class Kernel {
  public:
-  explicit Kernel(const MatmulShape& shape) : Kernel(shape, describe(shape)) {}
+  explicit Kernel(const MatmulShape& shape) : Kernel(shape, Problem(shape)) {}
 
   const MatmulShape& shape() const { return shape_; }
 
   void run(const float* a, const float* b, const float* bias, float* out, Arena& arena) {
-    // oneDNN takes every argument as mutable; it writes only to the result and the scratchpad.
-    a_.set_data_handle(const_cast<float*>(a));
-    b_.set_data_handle(const_cast<float*>(b));
-    out_.set_data_handle(out);
-    scratchpad_.set_data_handle(arena.allocate<char>(scratchpad_size_).data());
-    if (shape_.bias) bias_.set_data_handle(const_cast<float*>(bias));
-    const int count = shape_.bias ? 5 : 4;
-    dnnl::error::wrap_c_api(dnnl_primitive_execute(primitive_.get(), stream_.get(), count, arguments_.data()),
-                            "viva: oneDNN could not execute a matrix product");
+    const Arena::Scope scope(arena);
+    a_.bind(a, arena);
+    b_.bind(b, arena);
+    out_.bind(out, arena);
+    if (bias_) bias_->bind(bias, arena);
+    execution_->run(arena);
   }
 
  private:
-  Kernel(const MatmulShape& shape, const dnnl::matmul::primitive_desc& description)
+  Kernel(const MatmulShape& shape, const Problem& p)
       : shape_(shape),
-        stream_(cpu_engine()),
-        primitive_(description),
-        a_(description.src_desc(), cpu_engine(), nullptr),
-        b_(description.weights_desc(), cpu_engine(), nullptr),
-        out_(description.dst_desc(), cpu_engine(), nullptr),
-        scratchpad_(description.scratchpad_desc(), cpu_engine(), nullptr),
-        scratchpad_size_(description.scratchpad_desc().get_size()),
-        arguments_{{{DNNL_ARG_SRC, a_.get()},
-                    {DNNL_ARG_WEIGHTS, b_.get()},
-                    {DNNL_ARG_DST, out_.get()},
-                    {DNNL_ARG_SCRATCHPAD, scratchpad_.get()},
-                    {DNNL_ARG_BIAS, nullptr}}} {
-    if (!shape.bias) return;
-    bias_ = memory(row_major(1, shape.n), cpu_engine(), nullptr);
-    arguments_.back().memory = bias_.get();
+        a_(DnnlDirection::kIn, p.a, p.inner_a),
+        b_(DnnlDirection::kIn, p.b, p.inner_b),
+        out_(DnnlDirection::kOut, p.out, p.out) {
+    std::vector<dnnl_exec_arg_t> arguments{
+        {DNNL_ARG_SRC, a_.inside()}, {DNNL_ARG_WEIGHTS, b_.inside()}, {DNNL_ARG_DST, out_.inside()}};
+    if (shape.bias) {
+      bias_.emplace(DnnlDirection::kIn, p.bias, p.bias);
+      arguments.push_back({DNNL_ARG_BIAS, bias_->inside()});
+    }
+    const auto description = describe(shape, p);
+    execution_.emplace(dnnl::matmul(description), std::move(arguments), description.scratchpad_desc());
   }
 
   MatmulShape shape_;
-  dnnl::stream stream_;
-  dnnl::matmul primitive_;
-  memory a_, b_, out_, scratchpad_, bias_;
-  std::size_t scratchpad_size_;
-  std::array<dnnl_exec_arg_t, 5> arguments_;
+  DnnlOperand a_, b_, out_;
+  std::optional<DnnlOperand> bias_;
+  std::optional<DnnlExecution> execution_;
 };
 
 // This thread's kernels, the most recently made first. A model uses a handful of shapes; the bound keeps a caller who

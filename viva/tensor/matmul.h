@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "viva/tensor/arena.h"
+#include "viva/tensor/precision.h"
 #include "viva/tensor/tensor.h"
 
 namespace viva {
@@ -15,6 +16,7 @@ struct MatmulShape {
   std::int64_t m = 0, k = 0, n = 0;
   bool transpose_a = false, transpose_b = false;
   bool bias = false, relu = false;
+  Precision precision = Precision::kF32;  // of float32's products
   bool operator==(const MatmulShape&) const = default;
 };
 
