@@ -60,7 +60,7 @@ const std::vector<SectionKeys>& known_keys() {
       {"optimizer", {"kind", "lr", "momentum", "alpha", "beta1", "beta2", "eps", "weight_decay", "decay", "groups"}},
       {"train",
        {"workers", "batch_size", "batches_per_step", "aggregation", "epochs", "steps", "seed", "shuffle", "drop_last",
-        "clip_norm", "clip_value", "non_finite", "evaluate_every", "patience", "keep_best"}},
+        "clip_norm", "clip_value", "non_finite", "on_exception", "evaluate_every", "patience", "keep_best"}},
       schedule_keys()};
   return kKeys;
 }
@@ -119,6 +119,7 @@ TrainRecipe read_train(const RecipeTable& table) {
   train.drop_last = table.boolean("train.drop_last").value_or(train.drop_last);
   train.clipping = read_clipping(table);
   train.non_finite = read_non_finite(table);
+  train.on_exception = read_on_exception(table);
   train.evaluate_every = table.integer("train.evaluate_every", kCount);
   train.patience = table.integer("train.patience", kCount);
   train.keep_best = table.boolean("train.keep_best").value_or(train.patience.has_value());

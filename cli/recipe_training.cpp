@@ -107,6 +107,8 @@ class GroupReader {
 
 }  // namespace
 
+std::string_view name_of(OnException on_exception) { return on_exception == OnException::kRetry ? "retry" : "fail"; }
+
 optim::Schedule ScheduleRecipe::for_run(std::int64_t planned_steps) const {
   optim::ScheduleSettings own = settings;
   // A run that ends within its warm-up is one that was cut short: nothing is wrong with that.
@@ -172,6 +174,11 @@ optim::Clipping read_clipping(const RecipeTable& table) {
 NonFinite read_non_finite(const RecipeTable& table) {
   return word(table, "train.non_finite", std::array{NonFinite::kIgnore, NonFinite::kError, NonFinite::kSkip})
       .value_or(NonFinite::kIgnore);
+}
+
+OnException read_on_exception(const RecipeTable& table) {
+  return word(table, "train.on_exception", std::array{OnException::kFail, OnException::kRetry})
+      .value_or(OnException::kFail);
 }
 
 }  // namespace viva::cli

@@ -1,6 +1,7 @@
 #include "viva/distributed/executor.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "viva/tensor/elementwise.h"
 
@@ -42,6 +43,7 @@ Executor::Executor(const ComputeTask& task, const optim::Layout& layout, std::sp
 
 void Executor::compute(std::int64_t step, StepBoard& board) {
   board.failures[static_cast<std::size_t>(id_)].reset();
+  board.retried[static_cast<std::size_t>(id_)].reset();
   board.skips[static_cast<std::size_t>(id_)] = 0;
   if (slots_.empty()) return;
   visit_floating(slots_.front().buffer.dtype(), "Executor",
@@ -89,13 +91,20 @@ bool Executor::compute_batch(const StepContext& context, std::int64_t j, Partial
   };
   const auto indices = task_.stream.indices(context.batch);
   board.lengths[place] = static_cast<std::int64_t>(indices.size());
-  auto failure = failure_of(board.losses[place], [&] {
+  const auto began = std::chrono::steady_clock::now();
+  const auto attempt = [&] {
     const data::Batch& batch = board.lengths[place] == full_batch_.size() ? full_batch_ : last_batch_;
     task_.stream.loader().dataset().gather(indices, batch);
     arena_.reset();
     target.sink.clear();
     return task_.compute_grads(context, batch, params_, target.sink);
-  });
+  };
+  auto failure = failure_of(board.losses[place], attempt);
+  for (std::int64_t a = 1; failure && a < task_.attempts; ++a) {
+    board.retried[static_cast<std::size_t>(id_)] = BatchFailure{context.worker, context.batch, *failure, {}, {}};
+    failure = failure_of(board.losses[place], attempt);
+  }
+  board.seconds[place] = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   if (failure) return fail(std::move(*failure));
   const bool skips = task_.config.non_finite == NonFinite::kSkip;
   auto bad_loss = failure_of_loss(board.losses[place]);

@@ -17,6 +17,7 @@ struct ComputeTask {
   StepSchedule schedule;
   BatchStream stream;
   ComputeGrads compute_grads;
+  std::int64_t attempts = 1;         // at a batch whose callback throws
   std::vector<std::size_t> guarded;  // the entries whose gradients the guard looks at: none where it is off
 };
 

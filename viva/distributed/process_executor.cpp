@@ -24,6 +24,7 @@ ProcessExecutor::ProcessExecutor(const ComputeTask& task, std::int64_t id, const
 void ProcessExecutor::compute(std::int64_t step, StepBoard& board) {
   auto& failure = board.failures[static_cast<std::size_t>(id_)];
   failure.reset();
+  board.retried[static_cast<std::size_t>(id_)].reset();
   board.skips[static_cast<std::size_t>(id_)] = 0;
   if (block().slots == 0) return;
   try {

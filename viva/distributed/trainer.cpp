@@ -61,6 +61,10 @@ struct Trainer::Impl {
   // What the first executor does for all between the barriers: count, and get the next step's batches ready.
   void publish(std::int64_t number, const StepDecision& decision);
 
+  // Warnings, for the thread in run() to write to the log.
+  void note_retries(std::int64_t number);
+  void note(std::string line);
+
   void thread_main(std::int64_t id);
   std::int64_t run(std::int64_t num_steps);
   void write_notes(std::unique_lock<std::mutex>& lock);
@@ -81,9 +85,13 @@ struct Trainer::Impl {
   // Steps that have been applied, and the sums over them: written by the first executor, read when none is running.
   std::int64_t steps = 0, batches = 0;  // those that were skipped included
   double total_loss = 0;
+  std::vector<double> worker_seconds;
+  bool stopping = false;             // whether this step is the run's last by request
   std::vector<std::size_t> updated;  // the first executor's: parameters that the step updates
   // The same for progress(), at any time.
-  std::atomic<std::int64_t> progress_steps{0}, samples{0}, skipped{0}, restarts{0};
+  std::atomic<std::int64_t> progress_steps{0}, samples{0}, skipped{0}, restarts{0}, retries{0};
+  std::atomic<bool> stop_requested{false};
+  static_assert(std::atomic<bool>::is_always_lock_free);
   std::atomic<double> last_loss{0};
   std::atomic<std::int64_t> step_began{0};  // nanoseconds of Clock
 
@@ -109,6 +117,7 @@ Trainer::Impl::Impl(const TrainConfig& given_config, std::span<const Param> para
            StepSchedule(checked(given_config), loader.size()),
            BatchStream(loader, checked(given_config).batches_per_step),
            std::move(compute_grads),
+           std::max<std::int64_t>(1, options.attempts_per_batch),
            {}},
       state(optimizer, params, options.kind == ExecutorKind::kProcesses ? Memory::kShared : Memory::kPrivate),
       plan(task.config.num_workers, checked_executors(options.executors, task.config.num_workers)),
@@ -134,6 +143,7 @@ Trainer::Impl::Impl(const TrainConfig& given_config, std::span<const Param> para
     }
   }
   updated.reserve(params.size());
+  worker_seconds.resize(static_cast<std::size_t>(task.config.num_workers));
   partials.assign(plan.blocks().size(), std::vector<PartialView>(plan.partials().size()));
   if (options.log && count > available_cpus()) {
     options.log(LogLevel::kWarning, fmt::format("{} executors share {} CPU{}: more than one each is slower, not wrong",
@@ -168,12 +178,7 @@ void Trainer::Impl::make_processes() {
             restarts.fetch_add(1, std::memory_order_relaxed);
             step_began.store(nanoseconds(Clock::now()), std::memory_order_relaxed);
           },
-      .note =
-          [this](std::string line) {
-            const std::lock_guard lock(mutex);
-            notes.push_back(std::move(line));
-            run_ended.notify_all();
-          },
+      .note = [this](std::string line) { note(std::move(line)); },
   });
   for (std::size_t id = 0; id < plan.blocks().size(); ++id) {
     executors.push_back(std::make_unique<ProcessExecutor>(task, static_cast<std::int64_t>(id), plan.blocks()[id],
@@ -221,7 +226,7 @@ bool Trainer::Impl::step(std::int64_t id, std::int64_t number) {
   if (id == 0) {
     for (const std::size_t entry : updated) state.count_update(entry);
   }
-  return true;
+  return !stopping;
 }
 
 Verdict Trainer::Impl::apply_in_two_passes(std::size_t id, const StepFactors& factors) {
@@ -257,10 +262,30 @@ void Trainer::Impl::publish(std::int64_t number, const StepDecision& decision) {
       if (board.given.gave(i) && !state.frozen(i) && !state.is_buffer(i)) updated.push_back(i);
     }
   }
+  for (std::size_t j = 0; j < static_cast<std::size_t>(task.schedule.batches_in(number)); ++j) {
+    worker_seconds[j % worker_seconds.size()] += board.seconds[j];
+  }
+  note_retries(number);
+  stopping = stop_requested.load(std::memory_order_relaxed);
   samples.fetch_add(decision.samples, std::memory_order_relaxed);
   progress_steps.store(steps, std::memory_order_relaxed);
   const std::int64_t begin = task.schedule.first_batch(steps);
   task.stream.prepare(begin, begin + task.schedule.batches_in(steps));
+}
+
+void Trainer::Impl::note_retries(std::int64_t number) {
+  for (const auto& failure : board.retried) {
+    if (!failure) continue;
+    retries.fetch_add(1, std::memory_order_relaxed);
+    note(fmt::format("step {}: worker {} failed in batch {}, which was computed again: {}", number, failure->worker,
+                     failure->batch, failure->cause));
+  }
+}
+
+void Trainer::Impl::note(std::string line) {
+  const std::lock_guard lock(mutex);
+  notes.push_back(std::move(line));
+  run_ended.notify_all();
 }
 
 void Trainer::Impl::thread_main(std::int64_t id) {
@@ -315,7 +340,10 @@ std::int64_t Trainer::Impl::run(std::int64_t num_steps) {
     }
   }
   write_notes(lock);
-  if (steps < end) throw_cause(board, steps, task.config.num_workers, task.schedule.batches_in(steps), state.layout());
+  const bool stopped = std::exchange(stopping, false);
+  if (stopped) stop_requested.store(false, std::memory_order_relaxed);
+  if (steps < end && !stopped)
+    throw_cause(board, steps, task.config.num_workers, task.schedule.batches_in(steps), state.layout());
   return steps - begin;
 }
 
@@ -414,9 +442,13 @@ std::span<const Param> Trainer::params() const { return impl_->state.params(); }
 
 Progress Trainer::progress() const {
   return {impl_->progress_steps.load(std::memory_order_relaxed), impl_->samples.load(std::memory_order_relaxed),
-          impl_->last_loss.load(std::memory_order_relaxed), impl_->skipped.load(std::memory_order_relaxed),
-          impl_->restarts.load(std::memory_order_relaxed)};
+          impl_->last_loss.load(std::memory_order_relaxed),      impl_->skipped.load(std::memory_order_relaxed),
+          impl_->restarts.load(std::memory_order_relaxed),       impl_->retries.load(std::memory_order_relaxed)};
 }
+
+void Trainer::request_stop() { impl_->stop_requested.store(true, std::memory_order_relaxed); }
+
+std::span<const double> Trainer::worker_seconds() const { return impl_->worker_seconds; }
 
 std::int64_t Trainer::executors() const { return static_cast<std::int64_t>(impl_->executors.size()); }
 

@@ -30,6 +30,8 @@ struct TrainerOptions {
   // callback and the dataset refer to is copied by that: later changes are not seen by the workers, nor theirs here.
   ExecutorKind kind = ExecutorKind::kThreads;
   RecoveryLimits recovery = {};  // of processes
+  // How often a batch is computed at most, as long as its callback throws.
+  std::int64_t attempts_per_batch = 1;
 };
 
 // A moment of a running training.
@@ -39,11 +41,12 @@ struct Progress {
   double last_loss = 0;       // of the last step that was applied
   std::int64_t skipped = 0;   // of the steps
   std::int64_t restarts = 0;  // worker processes that had to be replaced
+  std::int64_t retries = 0;   // of executors in steps, after an exception
 };
 
 // An executor is a thread of the Trainer's own: it computes the gradients of a contiguous block of workers, or has them
 // computed by a process of its own, and owns a range of the flat buffers. Several Trainers may live in one program. A
-// Trainer is used by one thread; only progress() may be called from any. Threads start with the first run().
+// Trainer is used by one thread, but for progress() and request_stop(). Threads start with the first run().
 class Trainer {
  public:
   // ConfigError for the settings and executors, and for processes where this process has several threads; DtypeError,
@@ -55,9 +58,10 @@ class Trainer {
   Trainer& operator=(const Trainer&) = delete;
 
   // Up to `num_steps` further steps (-1: until config.epochs are over); returns how many were made, fewer only at the
-  // end of the data. WorkerFailed, NonFiniteGradient: the step was not applied, the parameters are as they were before
-  // it, and run() may be called again, which tries that step anew; so with processes WorkerDied and WorkerTimeout,
-  // where the limits of recovery are reached. With threads, after a WorkerTimeout the Trainer cannot be used any more.
+  // end of the data or after request_stop(). WorkerFailed, NonFiniteGradient: the step was not applied, the parameters
+  // are as they were before it, and run() may be called again, which tries that step anew; so with processes WorkerDied
+  // and WorkerTimeout, where the limits of recovery are reached. With threads, after a WorkerTimeout the Trainer cannot
+  // be used any more.
   std::int64_t run(std::int64_t num_steps);
 
   // A copy of where training stands, with parameters and optimizer state.
@@ -65,6 +69,11 @@ class Trainer {
   // The current parameters, sharing the Trainer's memory: they change with the next run().
   std::span<const Param> params() const;
   Progress progress() const;
+  // Has the run() that is going on, or else the next one, end after the step that it is making. May be called from any
+  // thread and from a signal handler.
+  void request_stop();
+  // How long each worker's batches have taken to compute, in seconds, over all steps: a slow one keeps all waiting.
+  std::span<const double> worker_seconds() const;
   std::int64_t executors() const;
 
  private:

@@ -3,19 +3,44 @@
 #include <algorithm>
 #include <array>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 
 namespace viva::distributed {
 
-// What a worker process says about a step, besides numbers by batch. A cause that is longer is cut.
-struct WorkerRegion::Report {
-  bool failed = false, has_bad_element = false;
-  char skips = 0;
+// A BatchFailure without pointers. A cause that is longer is cut.
+struct WorkerRegion::FailureReport {
+  bool happened = false, has_bad_element = false;
   std::int64_t worker = 0, batch = 0;
   ElementPlace bad_element;
   std::array<char, 2048> cause{};
+
+  void store(const std::optional<BatchFailure>& failure) {
+    happened = failure.has_value();
+    if (!failure) return;
+    worker = failure->worker;
+    batch = failure->batch;
+    has_bad_element = failure->bad_element.has_value();
+    bad_element = failure->bad_element.value_or(ElementPlace{});
+    const std::size_t length = std::min(failure->cause.size(), cause.size() - 1);
+    std::copy_n(failure->cause.begin(), length, cause.begin());
+    cause[length] = '\0';
+  }
+  // Whoever wrote this may have lost his mind: nothing of it leads out of bounds.
+  std::optional<BatchFailure> load(std::size_t params) const {
+    if (!happened) return std::nullopt;
+    const std::string text(cause.begin(), std::ranges::find(cause, '\0'));
+    BatchFailure failure{worker, batch, text, {}, {}};
+    if (has_bad_element && bad_element.entry < params) failure.bad_element = bad_element;
+    return failure;
+  }
+};
+
+// What a worker process says about a step, besides numbers by batch.
+struct WorkerRegion::Report {
+  FailureReport failure, retried;
+  char skips = 0;
 };
 
 namespace {
@@ -34,12 +59,6 @@ class Placement {
   std::size_t end_ = 0;
 };
 
-void keep(std::string_view text, std::span<char> place) {
-  const std::size_t length = std::min(text.size(), place.size() - 1);
-  std::ranges::copy(text.substr(0, length), place.begin());
-  place[length] = '\0';
-}
-
 }  // namespace
 
 WorkerRegion::WorkerRegion(const TrainConfig& config, const optim::Layout& layout,
@@ -54,6 +73,7 @@ WorkerRegion::WorkerRegion(const TrainConfig& config, const optim::Layout& layou
   const std::size_t channel = placement.take(sizeof(WorkerChannel));
   const std::size_t report = placement.take(sizeof(Report));
   const std::size_t losses = placement.take(batches * sizeof(double));
+  const std::size_t seconds = placement.take(batches * sizeof(double));
   const std::size_t lengths = placement.take(batches * sizeof(std::int64_t));
   const std::size_t given = placement.take(batches * num_params_);
   const std::size_t weights = placement.take(num_partials_ * sizeof(double));
@@ -66,6 +86,7 @@ WorkerRegion::WorkerRegion(const TrainConfig& config, const optim::Layout& layou
   channel_ = new (begin + channel) WorkerChannel;
   report_ = new (begin + report) Report;
   losses_ = reinterpret_cast<double*>(begin + losses);
+  seconds_ = reinterpret_cast<double*>(begin + seconds);
   lengths_ = reinterpret_cast<std::int64_t*>(begin + lengths);
   given_ = reinterpret_cast<char*>(begin + given);
   weights_ = reinterpret_cast<double*>(begin + weights);
@@ -83,39 +104,28 @@ void WorkerRegion::for_each_batch(std::int64_t batches, F visit) const {
 }
 
 void WorkerRegion::store(const StepBoard& board, std::int64_t id, const Executor& executor, std::int64_t batches) {
-  const auto& failure = board.failures[static_cast<std::size_t>(id)];
-  report_->failed = failure.has_value();
-  report_->skips = board.skips[static_cast<std::size_t>(id)];
-  if (failure) {
-    report_->worker = failure->worker;
-    report_->batch = failure->batch;
-    report_->has_bad_element = failure->bad_element.has_value();
-    report_->bad_element = failure->bad_element.value_or(ElementPlace{});
-    keep(failure->cause, report_->cause);
-    return;
-  }
+  const auto own = static_cast<std::size_t>(id);
+  report_->failure.store(board.failures[own]);
+  report_->retried.store(board.retried[own]);
+  report_->skips = board.skips[own];
   for_each_batch(batches, [&](std::size_t j) {
     losses_[j] = board.losses[j];
     lengths_[j] = board.lengths[j];
+    seconds_[j] = board.seconds[j];
     std::ranges::copy(board.given.of(j), given_ + j * num_params_);
   });
   for (std::size_t slot = 0; slot < num_partials_; ++slot) weights_[slot] = executor.partial(slot).weight;
 }
 
 void WorkerRegion::load(StepBoard& board, std::int64_t id, std::int64_t batches) const {
-  auto& failure = board.failures[static_cast<std::size_t>(id)];
-  failure.reset();
-  board.skips[static_cast<std::size_t>(id)] = report_->skips;
-  if (report_->failed) {
-    const auto end = std::ranges::find(report_->cause, '\0');
-    failure = BatchFailure{report_->worker, report_->batch, std::string(report_->cause.begin(), end), {}, {}};
-    if (report_->has_bad_element && report_->bad_element.entry < num_params_)
-      failure->bad_element = report_->bad_element;
-    return;
-  }
+  const auto own = static_cast<std::size_t>(id);
+  board.failures[own] = report_->failure.load(num_params_);
+  board.retried[own] = report_->retried.load(num_params_);
+  board.skips[own] = report_->skips;
   for_each_batch(batches, [&](std::size_t j) {
     board.losses[j] = losses_[j];
     board.lengths[j] = lengths_[j];
+    board.seconds[j] = seconds_[j];
     board.given.record(j, std::span<const char>(given_ + j * num_params_, num_params_));
   });
 }

@@ -41,6 +41,7 @@ class WorkerRegion {
 
  private:
   struct Report;
+  struct FailureReport;
   template <typename F>
   void for_each_batch(std::int64_t batches, F visit) const;
 
@@ -52,7 +53,7 @@ class WorkerRegion {
   SharedBytes memory_;
   WorkerChannel* channel_ = nullptr;
   Report* report_ = nullptr;
-  double* losses_ = nullptr;  // by batch of the step, as the next
+  double *losses_ = nullptr, *seconds_ = nullptr;  // by batch of the step, as the next
   std::int64_t* lengths_ = nullptr;
   char* given_ = nullptr;      // (batches, params)
   double* weights_ = nullptr;  // by partial sum
