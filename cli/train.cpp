@@ -47,8 +47,8 @@ std::vector<distributed::Fault> faults_of(const TrainCommand& command) {
 
 // What a person should know about how training went.
 void print_incidents(const TrainingOutcome& outcome) {
-  if (outcome.restarts > 0) print_message(fmt::format("{} worker processes were replaced", outcome.restarts));
-  if (outcome.retries > 0) print_message(fmt::format("computed again after an exception: {} times", outcome.retries));
+  if (outcome.restarts > 0) print_message(fmt::format("worker processes that were replaced: {}", outcome.restarts));
+  if (outcome.retries > 0) print_message(fmt::format("batches that were computed again after an exception: {}", outcome.retries));
   if (const Straggler& slow = outcome.straggler; slow.seconds > 1.25 * slow.median && slow.seconds > 0.1) {
     print_message(fmt::format("worker {} was the slowest: {:.2f} s of computing; the median is {:.2f} s", slow.worker,
                               slow.seconds, slow.median));
