@@ -8,15 +8,17 @@
 
 namespace viva::cli {
 
-enum class Executor { kThreads, kReference };
+enum class Executor { kThreads, kProcesses, kReference };
 
 struct TrainCommand {
   std::string recipe;
   std::vector<std::string> overrides;
-  std::optional<std::int64_t> threads;
-  Executor executor = Executor::kThreads;
+  std::optional<std::int64_t> threads, processes;
+  std::optional<Executor> executor;
   std::optional<std::int64_t> steps;
-  std::string out;  // empty: the parameters are not kept
+  double step_timeout = 300;        // seconds
+  std::vector<std::string> faults;  // to be injected
+  std::string out;                  // empty: the parameters are not kept
   bool json = false;
   bool quiet = false;
 };

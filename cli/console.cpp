@@ -18,12 +18,13 @@ void print_results(const std::string& text) {
   throw IoError("standard output", -1, "cannot write the results: " + std::generic_category().message(error));
 }
 
-void print_message(std::string_view message) {
+std::string message_line(std::string_view message) {
   std::string line = fmt::format("viva: {}", message);
   std::replace_if(
       line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }, '?');
-  line += '\n';
-  std::fputs(line.c_str(), stderr);
+  return line;
 }
+
+void print_message(std::string_view message) { std::fputs((message_line(message) + '\n').c_str(), stderr); }
 
 }  // namespace viva::cli

@@ -12,5 +12,7 @@ void print_results(const std::string& text);
 
 // One line on stderr, "viva: " in front; control characters in it, as from a damaged file, are shown as "?".
 void print_message(std::string_view message);
+// That line, without its end.
+std::string message_line(std::string_view message);
 
 }  // namespace viva::cli

@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/interruption.h"
 #include "viva/base/error.h"
 
 namespace viva::cli {
@@ -32,15 +33,30 @@ void add_train(CLI::App& app, TrainCommand& train) {
       "--threads", train.threads,
       "threads that run the workers, 1 to 1024: they change the\nspeed, never the result (default: the CPUs "
       "that this\nprocess may use, at most one a worker)");
+  command->add_option("--processes", train.processes,
+                      "processes in the place of threads: one that crashes, is\nkilled or hangs is replaced, and the "
+                      "result does not change");
   command
       ->add_option_function<std::string>(
           "--executor",
           [&train](const std::string& name) {
-            train.executor = name == "reference" ? Executor::kReference : Executor::kThreads;
+            train.executor = name == "reference"   ? Executor::kReference
+                             : name == "processes" ? Executor::kProcesses
+                                                   : Executor::kThreads;
           },
-          "threads, or reference: a plain slow loop that defines the\nresult (default: threads)")
-      ->check(CLI::IsMember({"threads", "reference"}))
+          "threads, processes, or reference: a plain slow loop that\ndefines the result (default: threads)")
+      ->check(CLI::IsMember({"threads", "processes", "reference"}))
       ->type_name("NAME");
+  command->add_option(
+      "--step-timeout", train.step_timeout,
+      "seconds that a step may take; a thread that takes longer\nends the training, a process is killed "
+      "and replaced\n(default: 300)");
+  command
+      ->add_option("--inject", train.faults,
+                   "a fault, to see training bear it: kill:worker=1,step=7\n(also hang, throw, nan), slow=200ms, "
+                   "random-kill=0.01,seed=3;\nmay be repeated")
+      ->type_name("FAULT")
+      ->allow_extra_args(false);
   command->add_option("--steps", train.steps, "end after so many steps, in the place of the recipe's\nepochs or steps");
   command->add_option("--out", train.out, "write the final parameters to DIR/params.safetensors")->type_name("DIR");
   command->add_flag("--json", train.json, "print the results as one JSON object");
@@ -127,13 +143,17 @@ int run_program(int argc, const char* const* argv) {
     CLI::App app("viva trains models by synchronous data parallelism: the same bits on any number of threads.", "viva");
     app.set_version_flag("--version", "viva " VIVA_VERSION);
     app.require_subcommand(0, 1);
-    app.footer("Exit codes: 0 done; 2 wrong usage or configuration; 1 anything that went wrong later.");
+    app.footer(
+        "Exit codes: 0 done; 2 wrong usage or configuration; 1 anything that went wrong later;\n128 + the signal's "
+        "number where one has ended the training early.");
     add_train(app, train);
     add_eval(app, eval);
     add_predict(app, predict);
     add_sample(app, sample);
     add_digest(app, digest);
-    return parse_and_run(app, argc, argv);
+    const int code = parse_and_run(app, argc, argv);
+    // As a shell reports a program that a signal ended.
+    return code == 0 && interrupted_by() != 0 ? 128 + interrupted_by() : code;
   } catch (const ConfigError& error) {
     return fail(kUsageError, error.what());
   } catch (const std::bad_alloc&) {

@@ -60,7 +60,8 @@ const std::vector<SectionKeys>& known_keys() {
       {"optimizer", {"kind", "lr", "momentum", "alpha", "beta1", "beta2", "eps", "weight_decay", "decay", "groups"}},
       {"train",
        {"workers", "batch_size", "batches_per_step", "aggregation", "epochs", "steps", "seed", "shuffle", "drop_last",
-        "clip_norm", "clip_value", "non_finite", "precision", "evaluate_every", "patience", "keep_best"}},
+        "clip_norm", "clip_value", "non_finite", "precision", "on_exception", "evaluate_every", "patience",
+        "keep_best"}},
       schedule_keys()};
   return kKeys;
 }
@@ -120,6 +121,7 @@ TrainRecipe read_train(const RecipeTable& table) {
   train.clipping = read_clipping(table);
   train.non_finite = read_non_finite(table);
   train.precision = read_precision(table);
+  train.on_exception = read_on_exception(table);
   train.evaluate_every = table.integer("train.evaluate_every", kCount);
   train.patience = table.integer("train.patience", kCount);
   train.keep_best = table.boolean("train.keep_best").value_or(train.patience.has_value());

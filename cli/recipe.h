@@ -90,6 +90,7 @@ struct TrainRecipe {
   bool keep_best = false;
   optim::Clipping clipping;
   distributed::NonFinite non_finite = distributed::NonFinite::kIgnore;
+  OnException on_exception = OnException::kFail;
 };
 
 struct Recipe {

@@ -107,6 +107,8 @@ class GroupReader {
 
 }  // namespace
 
+std::string_view name_of(OnException on_exception) { return on_exception == OnException::kRetry ? "retry" : "fail"; }
+
 optim::Schedule ScheduleRecipe::for_run(std::int64_t planned_steps) const {
   optim::ScheduleSettings own = settings;
   // A run that ends within its warm-up is one that was cut short: nothing is wrong with that.
@@ -182,6 +184,11 @@ Precision read_precision(const RecipeTable& table) {
         "this processor has no bfloat16 arithmetic (AVX-512 BF16 or AMX), which \"bf16\" needs; expected \"f32\"");
   }
   return precision.value_or(Precision::kF32);
+}
+
+OnException read_on_exception(const RecipeTable& table) {
+  return word(table, "train.on_exception", std::array{OnException::kFail, OnException::kRetry})
+      .value_or(OnException::kFail);
 }
 
 }  // namespace viva::cli

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "cli/recipe_table.h"
@@ -24,6 +25,12 @@ struct ScheduleRecipe {
   optim::Schedule for_run(std::int64_t planned_steps) const;
 };
 
+// What an exception in a worker does: it ends training, or the batch is computed again, up to three times in all.
+enum class OnException { kFail, kRetry };
+
+// "fail", "retry".
+std::string_view name_of(OnException on_exception);
+
 // The keys of [schedule].
 SectionKeys schedule_keys();
 
@@ -36,5 +43,6 @@ optim::Clipping read_clipping(const RecipeTable& table);
 distributed::NonFinite read_non_finite(const RecipeTable& table);
 // "train.precision"; an error where this processor has none such.
 Precision read_precision(const RecipeTable& table);
+OnException read_on_exception(const RecipeTable& table);
 
 }  // namespace viva::cli

@@ -1,35 +1,32 @@
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/evaluation.h"
+#include "cli/executors.h"
+#include "cli/interruption.h"
 #include "cli/output_directory.h"
 #include "cli/problem.h"
 #include "cli/training_run.h"
-#include "viva/base/cpu.h"
 #include "viva/base/error.h"
+#include "viva/distributed/fault_injection.h"
 #include "viva/io/digest.h"
 
 namespace viva::cli {
 namespace {
 
-constexpr std::int64_t kMaxThreads = 1024;
-
 void check(const TrainCommand& command) {
-  if (command.threads && (*command.threads < 1 || *command.threads > kMaxThreads)) {
-    throw ConfigError({}, 0, "--threads",
-                      fmt::format("expected a number from 1 to {}, found {}", kMaxThreads, *command.threads));
-  }
-  if (command.threads && command.executor == Executor::kReference) {
-    throw ConfigError({}, 0, "--threads", "the reference executor has one thread; leave --threads out");
-  }
   if (command.steps && (*command.steps < 0 || *command.steps > kMaxSteps)) {
     throw ConfigError({}, 0, "--steps",
                       fmt::format("expected a number from 0 to {}, found {}", kMaxSteps, *command.steps));
+  }
+  if (!(command.step_timeout > 0)) {
+    throw ConfigError({}, 0, "--step-timeout",
+                      fmt::format("expected a number of seconds > 0, found {}", command.step_timeout));
   }
 }
 
@@ -42,10 +39,24 @@ Recipe recipe_of(const TrainCommand& command) {
   return recipe;
 }
 
-// As many as there are CPUs and work for them, unless the user decides.
-std::int64_t executors_of(const TrainCommand& command, const Recipe& recipe) {
-  if (command.executor == Executor::kReference) return 1;
-  return command.threads.value_or(std::min<std::int64_t>(available_cpus(), recipe.train.workers));
+std::vector<distributed::Fault> faults_of(const TrainCommand& command) {
+  std::vector<distributed::Fault> faults;
+  for (const std::string& text : command.faults) faults.push_back(distributed::parse_fault(text));
+  return faults;
+}
+
+// What a person should know about how training went.
+void print_incidents(const TrainingOutcome& outcome) {
+  if (outcome.restarts > 0) print_message(fmt::format("worker processes that were replaced: {}", outcome.restarts));
+  if (outcome.retries > 0) print_message(fmt::format("batches that were computed again after an exception: {}", outcome.retries));
+  if (const Straggler& slow = outcome.straggler; slow.seconds > 1.25 * slow.median && slow.seconds > 0.1) {
+    print_message(fmt::format("worker {} was the slowest: {:.2f} s of computing; the median is {:.2f} s", slow.worker,
+                              slow.seconds, slow.median));
+  }
+  if (interrupted_by() != 0) {
+    print_message(
+        fmt::format("signal {} has ended the training after step {}", interrupted_by(), outcome.result.steps));
+  }
 }
 
 std::string human_results(const TrainingOutcome& outcome, const std::optional<Evaluation>& test,
@@ -93,6 +104,12 @@ std::string json_results(const TrainingOutcome& outcome, const std::optional<Eva
   json["seconds"] = outcome.seconds;
   json["samples_per_second"] = outcome.samples_per_second();
   json["executors"] = outcome.executors;
+  json["restarts"] = outcome.restarts;
+  json["retries"] = outcome.retries;
+  json["slowest_worker"] = outcome.straggler.worker;
+  json["slowest_worker_seconds"] = outcome.straggler.seconds;
+  json["median_worker_seconds"] = outcome.straggler.median;
+  json["interrupted"] = interrupted_by() != 0;
   json["digest"] = digest;
   return json.dump() + "\n";
 }
@@ -103,12 +120,16 @@ void train(const TrainCommand& command) {
   check(command);
   const Recipe recipe = recipe_of(command);
   const Problem problem = load_problem(recipe);
-  const TrainingRun run(recipe, problem, command.executor, executors_of(command, recipe));
+  const TrainingRun run(recipe, problem,
+                        {.executors = executors_of(command, recipe.train.workers),
+                         .step_timeout = std::chrono::duration<double>(command.step_timeout),
+                         .faults = faults_of(command)});
   std::optional<OutputDirectory> out;
   if (!command.out.empty()) out.emplace(command.out);
 
   if (!command.quiet) run.print_plan();
   const TrainingOutcome outcome = run.run(command.quiet ? Audience::kNone : Audience::kPerson);
+  if (!command.quiet) print_incidents(outcome);
 
   std::optional<Evaluation> test;
   if (problem.test) test = evaluate(problem.model.model, outcome.params, *problem.test);

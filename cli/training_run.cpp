@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "cli/console.h"
+#include "cli/interruption.h"
 #include "cli/progress_watch.h"
 #include "viva/base/cpu.h"
 #include "viva/base/error.h"
@@ -34,6 +35,14 @@ std::string_view in_words(GradAggregation aggregation) {
       return "gradients averaged over samples";
   }
   throw Error("an aggregation outside the enumeration");
+}
+
+Straggler straggler_of(std::span<const double> seconds) {
+  if (seconds.empty()) return {};
+  const auto slowest = std::ranges::max_element(seconds);
+  std::vector<double> sorted(seconds.begin(), seconds.end());
+  std::ranges::sort(sorted);
+  return {slowest - seconds.begin(), *slowest, sorted[sorted.size() / 2]};
 }
 
 }  // namespace
@@ -66,6 +75,9 @@ class TrainingRun::Session {
   }
 
   const std::optional<Validation>& validation() const { return validation_; }
+
+  // A line beside the progress; from the thread that trains.
+  void note(const std::string& text) { watch_ ? watch_->note(message_line(text)) : print_message(text); }
 
   // Looks at the validation data, where there is any; false where training is to end.
   bool look(std::int64_t steps, std::span<const Param> params) {
@@ -101,11 +113,10 @@ class TrainingRun::Session {
   double seconds_ = 0;
 };
 
-TrainingRun::TrainingRun(const Recipe& recipe, const Problem& problem, Executor executor, std::int64_t executors)
+TrainingRun::TrainingRun(const Recipe& recipe, const Problem& problem, RunOptions options)
     : recipe_(recipe),
       problem_(problem),
-      executor_(executor),
-      executors_(executors),
+      options_(std::move(options)),
       loader_(problem.train, {.batch_size = recipe.train.batch_size,
                               .shuffle = recipe.train.shuffle,
                               .drop_last = recipe.train.drop_last,
@@ -122,6 +133,12 @@ TrainingRun::TrainingRun(const Recipe& recipe, const Problem& problem, Executor 
                       fmt::format("drops the only batch, which is short: {} samples, train.batch_size {}",
                                   problem.train.size(), recipe.train.batch_size));
   }
+  const auto kills = [](const distributed::Fault& fault) {
+    return fault.kind == distributed::Fault::Kind::kKill || fault.kind == distributed::Fault::Kind::kRandomKill;
+  };
+  if (options_.executors.kind != Executor::kProcesses && std::ranges::any_of(options_.faults, kills)) {
+    throw ConfigError({}, 0, "--inject", "only a worker in a process of its own can be killed; add --processes");
+  }
   config_.schedule = recipe.schedule.for_run(planned_steps());
 }
 
@@ -135,6 +152,10 @@ std::int64_t TrainingRun::planned_steps() const {
 }
 
 distributed::ComputeGrads TrainingRun::loss() const {
+  return distributed::with_faults(plain_loss(), options_.faults, config_.num_workers);
+}
+
+distributed::ComputeGrads TrainingRun::plain_loss() const {
   const nn::Model& model = problem_.model.model;
   const autograd::GradOptions options{.precision = recipe_.train.precision};
   if (!problem_.augmentation.any()) return nn::classifier_loss(model, {}, options);
@@ -164,19 +185,25 @@ void TrainingRun::print_plan() const {
   print_message(fmt::format("plan: {} workers, batches of {}, {} batches a step, {}; {} steps", config_.num_workers,
                             recipe_.train.batch_size, config_.batches_per_step, in_words(config_.aggregation),
                             planned_steps()));
-  print_message(executor_ == Executor::kReference
+  const auto& [kind, count] = options_.executors;
+  print_message(kind == Executor::kReference
                     ? "executors: the reference, one thread"
-                    : fmt::format("executors: {} threads on {} CPUs", executors_, available_cpus()));
+                    : fmt::format("executors: {} {} on {} CPUs", count,
+                                  kind == Executor::kProcesses ? "processes" : "threads", available_cpus()));
 }
 
 TrainingOutcome TrainingRun::run(Audience audience) const {
   const std::vector<Param> params = problem_.model.model.initial_params(recipe_.train.seed);
   Session session(*this, audience);
-  TrainingOutcome outcome{executor_ == Executor::kReference ? train_by_reference(params, session)
-                                                            : train_on_threads(params, session)};
+  TrainingOutcome outcome{{params, recipe_.optimizer}};
+  if (options_.executors.kind == Executor::kReference) {
+    outcome.result = train_by_reference(params, session);
+  } else {
+    train_on_executors(params, session, outcome);
+  }
   outcome.seconds = session.seconds();
   outcome.epochs = static_cast<double>(outcome.result.batches) / static_cast<double>(loader_.size());
-  outcome.executors = executors_;
+  outcome.executors = options_.executors.count;
   outcome.params = outcome.result.final_params;
   if (session.validation() && outcome.result.steps > 0) {
     const Validation& validation = *session.validation();
@@ -187,35 +214,44 @@ TrainingOutcome TrainingRun::run(Audience audience) const {
   return outcome;
 }
 
-distributed::TrainResult TrainingRun::train_on_threads(const std::vector<Param>& params, Session& session) const {
+void TrainingRun::train_on_executors(const std::vector<Param>& params, Session& session,
+                                     TrainingOutcome& outcome) const {
   distributed::TrainerOptions options;
-  options.executors = executors_;
-  options.log = [](LogLevel level, std::string_view message) {
-    print_message(fmt::format("{}{}", level == LogLevel::kWarning ? "warning: " : "", message));
+  options.executors = options_.executors.count;
+  options.step_timeout = options_.step_timeout;
+  if (options_.executors.kind == Executor::kProcesses) options.kind = distributed::ExecutorKind::kProcesses;
+  constexpr std::int64_t kAttempts = 3;
+  if (recipe_.train.on_exception == OnException::kRetry) options.attempts_per_batch = kAttempts;
+  options.log = [&session](LogLevel level, std::string_view message) {
+    session.note(fmt::format("{}{}", level == LogLevel::kWarning ? "warning: " : "", message));
   };
   distributed::Trainer trainer(config_, params, recipe_.optimizer, loader_, loss(), std::move(options));
+  Interruption interruption;
+  interruption.stops(&trainer);
   session.begin([&trainer] { return trainer.progress(); });
-  if (!session.validation()) {
-    trainer.run(num_steps_);
-    return session.finish(trainer.result());
-  }
   // From one look at the validation data to the next.
-  for (std::int64_t steps = 0; steps < planned_steps();) {
-    steps += trainer.run(std::min(session.validation()->until_due(steps), planned_steps() - steps));
+  for (std::int64_t steps = 0; steps < planned_steps() && interrupted_by() == 0;) {
+    const std::int64_t left = planned_steps() - steps;
+    steps += trainer.run(session.validation() ? std::min(session.validation()->until_due(steps), left) : left);
     if (!session.look(steps, trainer.params())) break;
   }
-  return session.finish(trainer.result());
+  outcome.result = session.finish(trainer.result());
+  outcome.restarts = trainer.progress().restarts;
+  outcome.retries = trainer.progress().retries;
+  outcome.straggler = straggler_of(trainer.worker_seconds());
 }
 
 distributed::TrainResult TrainingRun::train_by_reference(const std::vector<Param>& params, Session& session) const {
   std::atomic<std::int64_t> steps = 0, samples = 0;
   std::atomic<double> loss_of_step = 0;
   session.begin([&] { return distributed::Progress{steps, samples, loss_of_step}; });
+  const Interruption interruption;
   const auto after_step = [&](const distributed::TrainResult& so_far) {
     steps = so_far.steps;
     samples = so_far.samples;
     loss_of_step = so_far.last_loss;
     const bool due = session.validation() && session.validation()->due(so_far.steps);
+    if (interrupted_by() != 0) return false;
     return (!due && so_far.steps < planned_steps()) || session.look(so_far.steps, so_far.final_params);
   };
   return session.finish(train_synchronous(config_, params, recipe_.optimizer, loader_, loss(), num_steps_, after_step));

@@ -51,6 +51,27 @@ TEST(BadInput, Threads) {
   expect_failure(problem, "train r.toml --steps=-1", kUsageError, "--steps: expected a number from 0");
 }
 
+TEST(BadInput, Processes) {
+  const TinyProblem problem;
+  expect_failure(problem, "train r.toml --processes 0", kUsageError, "--processes: expected a number from 1 to 1024");
+  expect_failure(problem, "train r.toml --processes 2 --threads 2", kUsageError, "--processes: given beside --threads");
+  expect_failure(problem, "train r.toml --processes 2 --executor threads", kUsageError, "give their number as --thre");
+  expect_failure(problem, "train r.toml --threads 2 --executor processes", kUsageError, "their number as --processes");
+  expect_failure(problem, "train r.toml --processes 2 --executor reference", kUsageError, "leave --processes out");
+  expect_failure(problem, "train r.toml --step-timeout 0", kUsageError, "--step-timeout: expected a number of seconds");
+  expect_failure(problem, "train r.toml --inject boom", kUsageError, "expected kill, hang, throw, nan, slow or random");
+  expect_failure(problem, "train r.toml --inject kill:step=1", kUsageError, "add --processes");
+  expect_failure(problem, "train r.toml --set train.on_exception=\"retyr\"", kUsageError, "did you mean \"retry\"?");
+}
+
+TEST(BadInput, AWorkerThatDiesAgainAndAgain) {
+  const TinyProblem problem;
+  expect_failure(problem, "train r.toml --quiet --processes 2 --inject kill:worker=1,step=2,times=3", kRuntimeError,
+                 "worker 1 died in batch 7: signal 9: step 2, samples ");
+  expect_failure(problem, "train r.toml --quiet --threads 2 --inject throw:worker=1,step=2", kRuntimeError,
+                 "step 2, worker 1, batch 7: an exception was injected");
+}
+
 TEST(BadInput, Recipe) {
   const TinyProblem problem;
   problem.write("typo.toml", problem.read("r.toml") + "wokers = 3\n");

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -105,7 +106,54 @@ TEST(Program, EveryExecutorGivesTheSameDigest) {
   for (const char* threads : {"1", "2", "3", "7"}) {
     EXPECT_EQ(digest_with(std::string("--executor threads --threads ") + threads), expected) << threads;
   }
+  for (const char* processes : {"--processes 1", "--processes 3", "--executor processes"}) {
+    EXPECT_EQ(digest_with(processes), expected) << processes;
+  }
   EXPECT_NE(digest_with("--set train.seed=1"), expected);
+}
+
+TEST(Program, TrainsOnThroughTheDeathsOfItsWorkers) {
+  const TinyProblem problem;
+  const json expected = json_of(problem.run("train r.toml --json --quiet --executor reference"));
+  const ProgramResult result = problem.run(
+      "train r.toml --json --processes 2 --inject kill:worker=1,step=2 --inject throw:step=3 "
+      "--set train.on_exception=retry");
+  const json trained = json_of(result);
+  EXPECT_EQ(trained.at("digest"), expected.at("digest"));
+  EXPECT_EQ(trained.at("restarts"), 1);
+  EXPECT_EQ(trained.at("retries"), 1);
+  EXPECT_FALSE(trained.at("interrupted"));
+  EXPECT_THAT(result.err, HasSubstr("executors: 2 processes on "));
+  EXPECT_THAT(result.err, HasSubstr("viva: warning: step 2: executor 1 (pid "));
+  EXPECT_THAT(result.err, HasSubstr("viva: worker processes that were replaced: 1"));
+}
+
+// Each way to train ends after its step, keeps what it has, and says what has ended it.
+TEST(Program, ASignalEndsTheTrainingAfterAStep) {
+  const TinyProblem problem;
+  const auto end_by = [&](const std::string& signal, const std::string& options) {
+    return problem.run("train r.toml --json --steps 100000000 --out kept " + options + " & child=$!; sleep 1; kill -" +
+                       signal + " $child; wait $child");
+  };
+  for (const char* options : {"--threads 2", "--processes 2", "--executor reference"}) {
+    const ProgramResult result = end_by("TERM", options);
+    EXPECT_EQ(result.exit_code, 128 + SIGTERM) << options << result.err;
+    const json trained = json::parse(last_line(result.out));
+    EXPECT_TRUE(trained.at("interrupted"));
+    EXPECT_GT(trained.at("steps"), 0);
+    EXPECT_THAT(result.err, HasSubstr("viva: signal 15 has ended the training after step "));
+    EXPECT_THAT(problem.files(), testing::Contains("kept/params.safetensors"));
+  }
+  EXPECT_EQ(end_by("TERM", "--processes 2 --inject slow=500ms").exit_code, 128 + SIGTERM);
+}
+
+TEST(Program, ASecondInterruptEndsTheProgramAtOnce) {
+  const TinyProblem problem;
+  const ProgramResult result = problem.run(
+      "train r.toml --processes 2 --inject slow=60s & child=$!; sleep 1; kill -TERM $child; sleep 0.2; "
+      "kill -INT $child; wait $child");
+  EXPECT_EQ(result.exit_code, 128 + SIGINT);
+  EXPECT_EQ(result.out, "");
 }
 
 TEST(Program, TrainsAsTheReferenceDoesWithTheRecipesSettings) {

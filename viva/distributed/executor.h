@@ -1,15 +1,13 @@
-// Executor: computes the gradients of a block of workers into partial sums.
+// Executor: computes the gradients of a block of workers into partial sums, here and now.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "viva/comm/canonical_tree.h"
 #include "viva/distributed/batch_stream.h"
+#include "viva/distributed/block_executor.h"
 #include "viva/distributed/compute_grads.h"
-#include "viva/distributed/step_board.h"
 
 namespace viva::distributed {
 
@@ -19,6 +17,7 @@ struct ComputeTask {
   StepSchedule schedule;
   BatchStream stream;
   ComputeGrads compute_grads;
+  std::int64_t attempts = 1;         // at a batch whose callback throws
   std::vector<std::size_t> guarded;  // the entries whose gradients the guard looks at: none where it is off
 };
 
@@ -30,45 +29,34 @@ struct PartialSum {
   double weight = 1;
 };
 
-// Where an executor stands, for who looks from outside.
-struct Position {
-  enum Phase : int { kIdle, kComputing, kWaiting, kApplying };
-  std::atomic<int> phase{kIdle};
-  std::atomic<std::int64_t> worker{-1}, batch{-1};
-};
+// A gradient buffer for each slot of the block.
+std::vector<Tensor> make_slots(const optim::Layout& layout, const comm::ReductionPlan::Block& block);
 
-// Used by one thread; position() may be read by any.
-class Executor {
+// Computes in the thread that calls it.
+class Executor final : public BlockExecutor {
  public:
-  Executor(const ComputeTask& task, const optim::Layout& layout, std::int64_t id,
-           const comm::ReductionPlan::Block& block);
+  // `slots`: as make_slots(), whoever owns the memory. All that is referred to must outlive the executor.
+  Executor(const ComputeTask& task, const optim::Layout& layout, std::span<const Param> params, std::int64_t id,
+           const comm::ReductionPlan::Block& block, const std::vector<Tensor>& slots, Position& position);
 
-  // The step's batches of this executor's workers, folded into partial sums in its first slots. Everything that goes
-  // wrong is left on the board.
-  void compute(const ComputeTask& task, std::int64_t step, std::span<const Param> params, StepBoard& board);
-
-  std::int64_t id() const { return id_; }
-  const comm::ReductionPlan::Block& block() const { return block_; }
-  // Partial sums that the block leaves in slots 0, 1, ….
-  std::size_t num_partials() const { return num_partials_; }
-  const PartialSum& partial(std::size_t slot) const { return slots_[slot]; }
-  Position& position() { return position_; }
+  void compute(std::int64_t step, StepBoard& board) override;
+  PartialView partial(std::size_t slot) const override { return {&slots_[slot].buffer, slots_[slot].weight}; }
+  Position& position() override { return position_; }
 
  private:
   template <typename T>
-  void compute_block(const ComputeTask& task, std::int64_t step, std::span<const Param> params, StepBoard& board);
-  bool compute_batch(const ComputeTask& task, const StepContext& context, std::int64_t j, std::span<const Param> params,
-                     PartialSum& target, StepBoard& board);
+  void compute_block(std::int64_t step, StepBoard& board);
+  bool compute_batch(const StepContext& context, std::int64_t j, PartialSum& target, StepBoard& board);
 
+  const ComputeTask& task_;
   const optim::Layout& layout_;
+  std::span<const Param> params_;
   std::int64_t id_;
-  comm::ReductionPlan::Block block_;
-  std::size_t num_partials_;
   std::vector<PartialSum> slots_;
   std::vector<PartialSum> scratch_;  // one where a worker has several batches a step, else none
   Arena arena_;
   data::Batch full_batch_, last_batch_;  // views of one memory: batches of the usual length, and the short last one
-  Position position_;
+  Position& position_;
 };
 
 }  // namespace viva::distributed

@@ -18,7 +18,9 @@ namespace viva::distributed {
 struct BatchFailure {
   std::int64_t worker = 0, batch = 0;
   std::string cause;
-  std::optional<ElementPlace> bad_element;  // in the place of a cause: what the guard found
+  // In the place of a cause: what the guard found, or an error to be thrown as it is.
+  std::optional<ElementPlace> bad_element;
+  std::exception_ptr error;
 };
 
 // Runs compute(), which returns a loss, into `loss`. What it throws comes back as text.

@@ -57,6 +57,7 @@ void throw_cause(const StepBoard& board, std::int64_t step, std::int64_t num_wor
     throw NonFiniteGradient(worker, step, layout.entries()[place.entry].name, place.index);
   };
   if (failure != nullptr) {
+    if (failure->error) std::rethrow_exception(failure->error);
     if (failure->bad_element) throw_non_finite(failure->worker, *failure->bad_element);
     throw WorkerFailed(step, failure->worker, failure->batch, failure->cause);
   }

@@ -17,8 +17,10 @@ struct StepBoard {
   StepBoard(std::size_t batches_per_step, std::size_t params, std::size_t executors, std::size_t pieces)
       : losses(batches_per_step),
         lengths(batches_per_step),
+        seconds(batches_per_step),
         given(batches_per_step, params),
         failures(executors),
+        retried(executors),
         skips(executors),
         bad_sums(executors),
         squares(pieces) {}
@@ -26,8 +28,10 @@ struct StepBoard {
   // From computing.
   std::vector<double> losses;         // by batch of the step
   std::vector<std::int64_t> lengths;  // samples, by batch of the step
+  std::vector<double> seconds;        // that computing took, by batch of the step
   GivenGrads given;
   std::vector<std::optional<BatchFailure>> failures;  // by executor
+  std::vector<std::optional<BatchFailure>> retried;   // by executor: the last one that was computed again
   std::vector<char> skips;                            // by executor: whether a batch asks that the step be skipped
 
   // From reducing, where a step takes two passes.

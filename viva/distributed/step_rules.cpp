@@ -72,6 +72,10 @@ void GivenGrads::record(std::size_t batch, const GradSink& sink) {
   for (std::size_t i = 0; i < params_; ++i) given_[batch * params_ + i] = sink.given(i) ? 1 : 0;
 }
 
+void GivenGrads::record(std::size_t batch, std::span<const char> given) {
+  std::ranges::copy(given, given_.begin() + static_cast<std::ptrdiff_t>(batch * params_));
+}
+
 bool GivenGrads::agree(std::size_t batches) const {
   const auto first = given_.begin();
   const auto row = static_cast<std::ptrdiff_t>(params_);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "viva/distributed/train.h"
@@ -42,6 +43,9 @@ class GivenGrads {
 
   // Batches may be recorded by several threads, each by one.
   void record(std::size_t batch, const GradSink& sink);
+  void record(std::size_t batch, std::span<const char> given);
+  // What was recorded: one value a parameter.
+  std::span<const char> of(std::size_t batch) const { return std::span(given_).subspan(batch * params_, params_); }
   // DimensionError naming step, worker and parameter where the first `batches` batches differ.
   void check(std::int64_t step, std::int64_t num_workers, const optim::Layout& layout, std::size_t batches) const;
   // Whether they agree: check() without the message.

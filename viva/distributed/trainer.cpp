@@ -15,8 +15,10 @@
 #include "viva/distributed/canonical_sum.h"
 #include "viva/distributed/executor.h"
 #include "viva/distributed/gradient_pass.h"
+#include "viva/distributed/process_executor.h"
 #include "viva/distributed/reduce_apply.h"
 #include "viva/distributed/step_board.h"
+#include "viva/distributed/worker_process.h"
 #include "viva/optim/flat_state.h"
 #include "viva/tensor/kernel_scope.h"
 
@@ -55,11 +57,18 @@ struct Trainer::Impl {
   Verdict reduce_and_apply(std::size_t id, const StepFactors& factors);
   // The executors' partial sums, in the order of the plan.
   const std::vector<PartialView>& view_partials(std::size_t id);
+  void make_threads();
+  void make_processes();
   // What the first executor does for all between the barriers: count, and get the next step's batches ready.
   void publish(std::int64_t number, const StepDecision& decision);
 
+  // Warnings, for the thread in run() to write to the log.
+  void note_retries(std::int64_t number);
+  void note(std::string line);
+
   void thread_main(std::int64_t id);
   std::int64_t run(std::int64_t num_steps);
+  void write_notes(std::unique_lock<std::mutex>& lock);
   [[noreturn]] void throw_timeout(std::int64_t number, double seconds);
 
   const TrainerOptions options;
@@ -68,7 +77,8 @@ struct Trainer::Impl {
   const comm::ReductionPlan plan;
   StepBoard board;
   comm::Barrier barrier;
-  std::deque<Executor> executors;  // neither these nor the next can move
+  std::deque<Position> positions;  // of executors that are threads; as the following, they cannot move
+  std::vector<std::unique_ptr<BlockExecutor>> executors;
   std::deque<ReduceApply> appliers;
   std::deque<GradientPass> gradient_passes;        // none where a step takes one pass
   std::vector<std::vector<PartialView>> partials;  // by executor: its own list to fill
@@ -76,9 +86,13 @@ struct Trainer::Impl {
   // Steps that have been applied, and the sums over them: written by the first executor, read when none is running.
   std::int64_t steps = 0, batches = 0;  // those that were skipped included
   double total_loss = 0;
+  std::vector<double> worker_seconds;
+  bool stopping = false;             // whether this step is the run's last by request
   std::vector<std::size_t> updated;  // the first executor's: parameters that the step updates
   // The same for progress(), at any time.
-  std::atomic<std::int64_t> progress_steps{0}, samples{0}, skipped{0};
+  std::atomic<std::int64_t> progress_steps{0}, samples{0}, skipped{0}, restarts{0}, retries{0};
+  std::atomic<bool> stop_requested{false};
+  static_assert(std::atomic<bool>::is_always_lock_free);
   std::atomic<double> last_loss{0};
   std::atomic<std::int64_t> step_began{0};  // nanoseconds of Clock
 
@@ -88,7 +102,13 @@ struct Trainer::Impl {
   std::int64_t run_end = 0;  // the step at which the current run ends
   std::int64_t running = 0;  // executors that have not ended the current run
   bool closing = false;
-  std::string unusable;  // why no further run is possible
+  std::string unusable;            // why no further run is possible
+  std::vector<std::string> notes;  // for the log, which the caller of run() writes
+
+  // Where executors are processes. The last to be made, for the fork copies all of the above, and the first to go.
+  std::deque<WorkerRegion> regions;
+  std::optional<Supervision> supervision;
+  std::unique_ptr<ProcessPool> pool;
 };
 
 Trainer::Impl::Impl(const TrainConfig& given_config, std::span<const Param> params, const optim::Optimizer& optimizer,
@@ -98,8 +118,9 @@ Trainer::Impl::Impl(const TrainConfig& given_config, std::span<const Param> para
            StepSchedule(checked(given_config), loader.size()),
            BatchStream(loader, checked(given_config).batches_per_step),
            std::move(compute_grads),
+           std::max<std::int64_t>(1, options.attempts_per_batch),
            {}},
-      state(optimizer, params),
+      state(optimizer, params, options.kind == ExecutorKind::kProcesses ? Memory::kShared : Memory::kPrivate),
       plan(task.config.num_workers, checked_executors(options.executors, task.config.num_workers)),
       board(static_cast<std::size_t>(task.config.batches_per_step), params.size(), plan.blocks().size(),
             pieces_of(state.layout()).size()),
@@ -116,7 +137,6 @@ Trainer::Impl::Impl(const TrainConfig& given_config, std::span<const Param> para
   const Tensor gradient = two_passes ? state.layout().make_buffer() : Tensor();
   const auto count = static_cast<std::int64_t>(plan.blocks().size());
   for (std::int64_t id = 0; id < count; ++id) {
-    executors.emplace_back(task, state.layout(), id, plan.blocks()[static_cast<std::size_t>(id)]);
     const optim::Range owned = state.layout().part(id, count);
     appliers.emplace_back(plan, state.layout(), owned);
     if (two_passes) {
@@ -124,21 +144,58 @@ Trainer::Impl::Impl(const TrainConfig& given_config, std::span<const Param> para
     }
   }
   updated.reserve(params.size());
-  partials.assign(executors.size(), std::vector<PartialView>(plan.partials().size()));
+  worker_seconds.resize(static_cast<std::size_t>(task.config.num_workers));
+  partials.assign(plan.blocks().size(), std::vector<PartialView>(plan.partials().size()));
   if (options.log && count > available_cpus()) {
     options.log(LogLevel::kWarning, fmt::format("{} executors share {} CPU{}: more than one each is slower, not wrong",
                                                 count, available_cpus(), available_cpus() == 1 ? "" : "s"));
   }
+  options.kind == ExecutorKind::kProcesses ? make_processes() : make_threads();
+}
+
+void Trainer::Impl::make_threads() {
+  for (std::size_t id = 0; id < plan.blocks().size(); ++id) {
+    const auto& block = plan.blocks()[id];
+    executors.push_back(std::make_unique<Executor>(task, state.layout(), state.params(), static_cast<std::int64_t>(id),
+                                                   block, make_slots(state.layout(), block), positions.emplace_back()));
+  }
+}
+
+// Note [Fork]: the pool forks the zygote, which has this whole object at the same addresses. From then on only the
+// parameters and the regions are one memory; what else changes here, the workers do not see.
+void Trainer::Impl::make_processes() {
+  for (const auto& block : plan.blocks()) regions.emplace_back(task.config, state.layout(), block);
+  const auto work = [this](std::int64_t id, pid_t parent) { serve_steps(task, state, plan, regions, id, parent); };
+  const auto notify = [this](std::int64_t id) {
+    regions[static_cast<std::size_t>(id)].channel().to_coordinator.ring();
+  };
+  pool = std::make_unique<ProcessPool>(std::ssize(plan.blocks()), work, notify);
+  supervision.emplace(Supervision{
+      .pool = *pool,
+      .limits = options.recovery,
+      .step_timeout = options.step_timeout,
+      .on_restart =
+          [this] {
+            restarts.fetch_add(1, std::memory_order_relaxed);
+            step_began.store(nanoseconds(Clock::now()), std::memory_order_relaxed);
+          },
+      .note = [this](std::string line) { note(std::move(line)); },
+  });
+  for (std::size_t id = 0; id < plan.blocks().size(); ++id) {
+    executors.push_back(std::make_unique<ProcessExecutor>(task, static_cast<std::int64_t>(id), plan.blocks()[id],
+                                                          regions[id], *supervision));
+  }
 }
 
 bool Trainer::Impl::step(std::int64_t id, std::int64_t number) {
-  Executor& me = executors[static_cast<std::size_t>(id)];
+  BlockExecutor& me = *executors[static_cast<std::size_t>(id)];
   Position& position = me.position();
   if (id == 0) step_began.store(nanoseconds(Clock::now()), std::memory_order_relaxed);
 
-  // Compute: parameters are shared and read-only; gradients go into this executor's partial sums.
+  // Compute: parameters are shared and read-only; gradients go into this executor's partial sums. A process that dies
+  // over it is replaced here, and the others learn nothing of it.
   position.phase.store(Position::kComputing, std::memory_order_relaxed);
-  me.compute(task, number, state.params(), board);
+  me.compute(number, board);
   position.phase.store(Position::kWaiting, std::memory_order_relaxed);
   if (!barrier.arrive_and_wait()) return false;
 
@@ -166,7 +223,7 @@ bool Trainer::Impl::step(std::int64_t id, std::int64_t number) {
   if (id == 0) {
     for (const std::size_t entry : updated) state.count_update(entry);
   }
-  return true;
+  return !stopping;
 }
 
 Verdict Trainer::Impl::reduce_and_apply(std::size_t id, const StepFactors& factors) {
@@ -184,10 +241,10 @@ Verdict Trainer::Impl::reduce_and_apply(std::size_t id, const StepFactors& facto
 
 const std::vector<PartialView>& Trainer::Impl::view_partials(std::size_t id) {
   std::vector<PartialView>& views = partials[id];
-  for (const Executor& executor : executors) {
-    const std::size_t first = executor.block().first_partial;
-    for (std::size_t slot = 0; slot < executor.num_partials(); ++slot) {
-      views[first + slot] = {&executor.partial(slot).buffer, executor.partial(slot).weight};
+  for (const auto& executor : executors) {
+    const comm::ReductionPlan::Block& block = executor->block();
+    for (std::size_t slot = 0; slot < block.num_partials; ++slot) {
+      views[block.first_partial + slot] = executor->partial(slot);
     }
   }
   return views;
@@ -206,10 +263,30 @@ void Trainer::Impl::publish(std::int64_t number, const StepDecision& decision) {
       if (board.given.gave(i) && !state.frozen(i) && !state.is_buffer(i)) updated.push_back(i);
     }
   }
+  for (std::size_t j = 0; j < static_cast<std::size_t>(task.schedule.batches_in(number)); ++j) {
+    worker_seconds[j % worker_seconds.size()] += board.seconds[j];
+  }
+  note_retries(number);
+  stopping = stop_requested.load(std::memory_order_relaxed);
   samples.fetch_add(decision.samples, std::memory_order_relaxed);
   progress_steps.store(steps, std::memory_order_relaxed);
   const std::int64_t begin = task.schedule.first_batch(steps);
   task.stream.prepare(begin, begin + task.schedule.batches_in(steps));
+}
+
+void Trainer::Impl::note_retries(std::int64_t number) {
+  for (const auto& failure : board.retried) {
+    if (!failure) continue;
+    retries.fetch_add(1, std::memory_order_relaxed);
+    note(fmt::format("step {}: worker {} failed in batch {}, which was computed again: {}", number, failure->worker,
+                     failure->batch, failure->cause));
+  }
+}
+
+void Trainer::Impl::note(std::string line) {
+  const std::lock_guard lock(mutex);
+  notes.push_back(std::move(line));
+  run_ended.notify_all();
 }
 
 void Trainer::Impl::thread_main(std::int64_t id) {
@@ -225,7 +302,7 @@ void Trainer::Impl::thread_main(std::int64_t id) {
       end = run_end;
     }
     while (number < end && step(id, number)) ++number;
-    executors[static_cast<std::size_t>(id)].position().phase.store(Position::kIdle, std::memory_order_relaxed);
+    executors[static_cast<std::size_t>(id)]->position().phase.store(Position::kIdle, std::memory_order_relaxed);
     {
       const std::lock_guard lock(mutex);
       if (--running == 0) run_ended.notify_all();
@@ -247,8 +324,13 @@ std::int64_t Trainer::Impl::run(std::int64_t num_steps) {
   ++runs;
   command_changed.notify_all();
 
-  const auto limit = std::chrono::duration_cast<std::chrono::nanoseconds>(options.step_timeout);
+  // An executor with a process looks after the time limit itself, and has to kill and start processes then.
+  constexpr std::chrono::seconds kSupervision(90);
+  auto limit = std::chrono::duration_cast<std::chrono::nanoseconds>(options.step_timeout);
+  if (pool) limit += kSupervision;
   while (running > 0) {
+    write_notes(lock);
+    if (running == 0) break;
     const std::int64_t number = progress_steps.load(std::memory_order_relaxed);
     const std::chrono::nanoseconds began(step_began.load(std::memory_order_relaxed));
     const Clock::time_point deadline{std::chrono::duration_cast<Clock::duration>(began + limit)};
@@ -258,18 +340,34 @@ std::int64_t Trainer::Impl::run(std::int64_t num_steps) {
       throw_timeout(number, std::chrono::duration<double>(Clock::now().time_since_epoch() - began).count());
     }
   }
-  if (steps < end) throw_cause(board, steps, task.config.num_workers, task.schedule.batches_in(steps), state.layout());
+  write_notes(lock);
+  const bool stopped = std::exchange(stopping, false);
+  if (stopped) stop_requested.store(false, std::memory_order_relaxed);
+  if (steps < end && !stopped)
+    throw_cause(board, steps, task.config.num_workers, task.schedule.batches_in(steps), state.layout());
   return steps - begin;
+}
+
+// The sink is the host's code and is called without the lock.
+void Trainer::Impl::write_notes(std::unique_lock<std::mutex>& lock) {
+  while (!notes.empty()) {
+    const std::vector<std::string> taken = std::exchange(notes, {});
+    lock.unlock();
+    for (const std::string& note : taken) {
+      if (options.log) options.log(LogLevel::kWarning, note);
+    }
+    lock.lock();
+  }
 }
 
 // Called with the mutex held.
 void Trainer::Impl::throw_timeout(std::int64_t number, double seconds) {
   std::string arrived, late;
   std::int64_t worker = -1, batch = -1;
-  for (Executor& executor : executors) {
-    const comm::TreeNode block = executor.block().workers;
+  for (const auto& executor : executors) {
+    const comm::TreeNode block = executor->block().workers;
     if (block.lo == block.hi) continue;
-    Position& position = executor.position();
+    const Position& position = executor->position();
     if (position.phase.load(std::memory_order_relaxed) != Position::kComputing) {
       arrived += fmt::format("{}{}-{}", arrived.empty() ? "" : ", ", block.lo, block.hi - 1);
       continue;
@@ -295,12 +393,17 @@ void Trainer::Impl::throw_timeout(std::int64_t number, double seconds) {
 Trainer::Trainer(const TrainConfig& config, std::span<const Param> params, const optim::Optimizer& optimizer,
                  data::DataLoader loader, ComputeGrads compute_grads, TrainerOptions options)
     : impl_(std::make_shared<Impl>(config, params, optimizer, std::move(loader), std::move(compute_grads),
-                                   std::move(options))) {
+                                   std::move(options))) {}
+
+void Trainer::start_threads() {
+  if (!threads_.empty()) return;
+  if (impl_->pool) impl_->pool->watch();
   try {
     for (std::size_t id = 0; id < impl_->executors.size(); ++id) {
       threads_.emplace_back([impl = impl_, id] { impl->thread_main(static_cast<std::int64_t>(id)); });
     }
   } catch (...) {
+    impl_->unusable = "its threads could not be started";
     close();
     throw;
   }
@@ -320,7 +423,10 @@ void Trainer::close() {
   threads_.clear();
 }
 
-std::int64_t Trainer::run(std::int64_t num_steps) { return impl_->run(num_steps); }
+std::int64_t Trainer::run(std::int64_t num_steps) {
+  start_threads();
+  return impl_->run(num_steps);
+}
 
 TrainResult Trainer::result() const {
   return {impl_->state.copy_params(),
@@ -337,8 +443,13 @@ std::span<const Param> Trainer::params() const { return impl_->state.params(); }
 
 Progress Trainer::progress() const {
   return {impl_->progress_steps.load(std::memory_order_relaxed), impl_->samples.load(std::memory_order_relaxed),
-          impl_->last_loss.load(std::memory_order_relaxed), impl_->skipped.load(std::memory_order_relaxed)};
+          impl_->last_loss.load(std::memory_order_relaxed),      impl_->skipped.load(std::memory_order_relaxed),
+          impl_->restarts.load(std::memory_order_relaxed),       impl_->retries.load(std::memory_order_relaxed)};
 }
+
+void Trainer::request_stop() { impl_->stop_requested.store(true, std::memory_order_relaxed); }
+
+std::span<const double> Trainer::worker_seconds() const { return impl_->worker_seconds; }
 
 std::int64_t Trainer::executors() const { return static_cast<std::int64_t>(impl_->executors.size()); }
 

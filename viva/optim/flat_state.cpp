@@ -17,11 +17,11 @@ void copy_elements(const Tensor& from, const Tensor& to, const std::string& wher
 
 }  // namespace
 
-FlatState::FlatState(const Optimizer& optimizer, std::span<const Param> params)
+FlatState::FlatState(const Optimizer& optimizer, std::span<const Param> params, Memory memory)
     : layout_(params),
       rule_(optimizer.kind(), optimizer.settings(), optimizer.groups()),
       settings_(settings_of(optimizer, params)),
-      values_(layout_.make_buffer()),
+      values_(layout_.make_buffer(memory)),
       params_(layout_.param_views(values_)),
       steps_(params.size()) {
   for (std::size_t i = 0; i < params.size(); ++i) {

@@ -15,12 +15,15 @@ namespace viva::optim {
 class FlatState {
  public:
   // Copies the parameters and the optimizer's state. DimensionError, ShapeMismatch or DtypeError where that state does
-  // not fit the parameters; ConfigError for a group's pattern that none of them matches.
-  FlatState(const Optimizer& optimizer, std::span<const Param> params);
+  // not fit the parameters; ConfigError for a group's pattern that none of them matches. `memory` is where the
+  // parameters lie; moments are always private.
+  FlatState(const Optimizer& optimizer, std::span<const Param> params, Memory memory = Memory::kPrivate);
 
   const Layout& layout() const { return layout_; }
   // Views of the flat buffer: they change with it.
   std::span<const Param> params() const { return params_; }
+  // That buffer.
+  const Tensor& values() const { return values_; }
 
   bool is_buffer(std::size_t entry) const { return layout_.entries()[entry].role == ParamRole::kBuffer; }
   // Whether the entry is a parameter that is never updated.

@@ -50,7 +50,12 @@ std::size_t Layout::first_entry(Range range) const {
   return static_cast<std::size_t>(first - entries_.begin());
 }
 
-Tensor Layout::make_buffer() const { return Tensor::zeros({size_}, dtype_); }
+Tensor Layout::make_buffer(Memory memory) const {
+  if (memory == Memory::kPrivate) return Tensor::zeros({size_}, dtype_);
+  SharedBytes bytes = make_shared_bytes(static_cast<std::size_t>(size_) * size_of(dtype_));
+  std::byte* const begin = bytes.get();
+  return Tensor::over(std::move(bytes), begin, {size_}, dtype_);
+}
 
 Tensor Layout::view(const Tensor& buffer, std::size_t entry) const {
   const LayoutEntry& e = entries_.at(entry);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "viva/base/shared_mapping.h"
 #include "viva/optim/param.h"
 
 namespace viva::optim {
@@ -48,7 +49,7 @@ class Layout {
   std::size_t first_entry(Range range) const;
 
   // A zeroed flat buffer: shape [size()].
-  Tensor make_buffer() const;
+  Tensor make_buffer(Memory memory = Memory::kPrivate) const;
   // The entry's tensor within `buffer`, sharing its elements.
   Tensor view(const Tensor& buffer, std::size_t entry) const;
   std::vector<Param> param_views(const Tensor& buffer) const;

@@ -17,7 +17,8 @@ enum class RandomPurpose : std::uint32_t {
   kDropout = 3,
   kSplit = 4,
   kAugment = 5,
-  kSample = 6
+  kSample = 6,
+  kFault = 7
 };
 
 // The stream of (seed, purpose, index): `index` is the epoch of a shuffle, the number of an initialised parameter, ….

@@ -1,0 +1,42 @@
+// What tests of worker processes see of the system.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "viva/base/process.h"
+#include "viva/base/shared_mapping.h"
+
+namespace viva::test {
+
+inline std::vector<pid_t> children_of(pid_t parent) {
+  std::vector<pid_t> children;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(parent) + "/task")) {
+    std::ifstream list(task.path() / "children");
+    for (pid_t child; list >> child;) children.push_back(child);
+  }
+  return children;
+}
+
+inline std::size_t open_descriptors(pid_t pid = ::getpid()) {
+  const std::filesystem::directory_iterator descriptors("/proc/" + std::to_string(pid) + "/fd");
+  const auto count = static_cast<std::size_t>(std::distance(begin(descriptors), end(descriptors)));
+  return pid == ::getpid() ? count - 1 : count;  // the one that reads the directory
+}
+
+// Skipped where a process never has a single thread: under the thread sanitizer.
+class ProcessTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!is_single_threaded()) GTEST_SKIP() << "this process has " << count_threads() << " threads";
+  }
+};
+
+}  // namespace viva::test

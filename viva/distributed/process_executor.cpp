@@ -1,0 +1,153 @@
+#include "viva/distributed/process_executor.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include "viva/base/error.h"
+
+namespace viva::distributed {
+
+ProcessExecutor::ProcessExecutor(const ComputeTask& task, std::int64_t id, const comm::ReductionPlan::Block& block,
+                                 const WorkerRegion& region, const Supervision& supervision)
+    : BlockExecutor(block),
+      task_(task),
+      id_(id),
+      region_(region),
+      supervision_(supervision),
+      restarts_(supervision.limits) {}
+
+void ProcessExecutor::compute(std::int64_t step, StepBoard& board) {
+  auto& failure = board.failures[static_cast<std::size_t>(id_)];
+  failure.reset();
+  board.retried[static_cast<std::size_t>(id_)].reset();
+  board.skips[static_cast<std::size_t>(id_)] = 0;
+  if (block().slots == 0) return;
+  try {
+    Recovery recovery;
+    for (;;) {
+      ask(step, recovery);
+      const std::optional<Death> death = await_answer(step);
+      if (!death) break;
+      bear(*death, step, recovery);
+    }
+    if (recovery.deaths > 0) supervision_.note(in_words(recovery, step));
+    region_.load(board, id_, task_.schedule.batches_in(step));
+  } catch (...) {
+    const Place at = place(step);
+    failure = BatchFailure{at.worker, at.batch, {}, {}, std::current_exception()};
+  }
+}
+
+// The block's first batch in the step, or the step's last one where the block has none.
+std::int64_t ProcessExecutor::first_batch(std::int64_t step) const {
+  return task_.schedule.first_batch(step) + std::min(block().workers.lo, task_.schedule.batches_in(step) - 1);
+}
+
+// Where the process stands or fell. It may have died of writing anything anywhere, so its word is checked.
+ProcessExecutor::Place ProcessExecutor::place(std::int64_t step) const {
+  const Position& at = region_.channel().position;
+  const Place said{at.worker.load(std::memory_order_relaxed), at.batch.load(std::memory_order_relaxed)};
+  const std::int64_t begin = task_.schedule.first_batch(step), end = begin + task_.schedule.batches_in(step);
+  const bool credible =
+      said.batch >= begin && said.batch < end && said.worker >= block().workers.lo && said.worker < block().workers.hi;
+  return credible ? said : Place{block().workers.lo, first_batch(step)};
+}
+
+// Gives the process a step to compute; where there is none, one is started and finds it.
+void ProcessExecutor::ask(std::int64_t step, const Recovery& recovery) {
+  WorkerChannel& channel = region_.channel();
+  channel.step = step;
+  // Where a process dies before it comes to a batch, its first one has to answer for it.
+  channel.position.worker.store(block().workers.lo, std::memory_order_relaxed);
+  channel.position.batch.store(first_batch(step), std::memory_order_relaxed);
+  channel.asked.fetch_add(1, std::memory_order_acq_rel);
+  const ProcessPool::Status status = supervision_.pool.status(id_);
+  if (status.running) return channel.to_worker.ring();
+  if (started_) {
+    if (!restarts_.admit(Clock::now()))
+      throw_too_many(recovery.deaths > 0 ? recovery.last : Death{status.pid, status.end, 0, place(step)}, step);
+    if (recovery.deaths == 0) {
+      supervision_.note(fmt::format("step {}: executor {} (pid {}) had ended by {} before the step; replaced", step,
+                                    id_, status.pid, to_string(status.end)));
+    }
+    supervision_.on_restart();
+  }
+  started_ = true;
+  supervision_.pool.start(id_);
+}
+
+std::optional<ProcessExecutor::Death> ProcessExecutor::await_answer(std::int64_t step) {
+  constexpr std::chrono::seconds kEndOfKilled(30);
+  const WorkerChannel& channel = region_.channel();
+  const std::uint32_t asked = channel.asked.load(std::memory_order_relaxed);
+  const Clock::time_point began = Clock::now();
+  const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - began).count(); };
+  Clock::time_point deadline = began + std::chrono::duration_cast<Clock::duration>(supervision_.step_timeout);
+  double hung = 0;
+  for (;;) {
+    const std::uint32_t rings = channel.to_coordinator.rings();
+    // An answer that comes after the time limit is not taken: the process is as good as dead.
+    if (hung == 0 && channel.answered.load(std::memory_order_acquire) == asked) return std::nullopt;
+    const ProcessPool::Status status = supervision_.pool.status(id_);
+    if (!status.running) return Death{status.pid, status.end, hung, place(step)};
+    if (channel.to_coordinator.wait(rings, deadline)) continue;
+    if (hung > 0) {
+      throw CommError(
+          fmt::format("worker process {} is still there {} s after SIGKILL", status.pid, kEndOfKilled.count()));
+    }
+    hung = seconds();
+    supervision_.pool.kill(id_);
+    deadline = Clock::now() + kEndOfKilled;
+  }
+}
+
+void ProcessExecutor::bear(const Death& death, std::int64_t step, Recovery& recovery) {
+  if (recovery.deaths++ == 0) recovery.began = Clock::now();
+  recovery.in_batch = recovery.in_batch > 0 && recovery.last.at.batch == death.at.batch ? recovery.in_batch + 1 : 1;
+  recovery.last = death;
+  if (recovery.in_batch < supervision_.limits.deaths_per_batch) return;
+  throw_death(death, step,
+              fmt::format("that was worker process number {} that the batch ended in this step", recovery.in_batch));
+}
+
+void ProcessExecutor::throw_too_many(const Death& death, std::int64_t step) const {
+  throw_death(death, step,
+              fmt::format("the process was to be replaced for more than the {}th time within {} s",
+                          supervision_.limits.restarts, supervision_.limits.window.count()));
+}
+
+void ProcessExecutor::throw_death(const Death& death, std::int64_t step, const std::string& why) const {
+  const auto& [worker, batch] = death.at;
+  const std::string where = fmt::format("step {}, {}; {}", step, samples_of(batch), why);
+  if (death.hung == 0) throw WorkerDied(worker, batch, death.end.exit_code, death.end.signal, where);
+  throw WorkerTimeout(worker, batch, death.hung,
+                      fmt::format("worker {} in batch {} took more than {} s and was killed: {}", worker, batch,
+                                  supervision_.step_timeout.count(), where));
+}
+
+std::string ProcessExecutor::in_words(const Recovery& recovery, std::int64_t step) const {
+  const Death& last = recovery.last;
+  return fmt::format(
+      "step {}: executor {} (pid {}) {} in batch {} of worker {}{}; replaced, and its workers {} to {} computed again "
+      "within {:.3f} s",
+      step, id_, last.pid,
+      last.hung > 0 ? fmt::format("gave no answer for {:.1f} s and was killed", last.hung)
+                    : "ended by " + to_string(last.end),
+      last.at.batch, last.at.worker,
+      recovery.deaths > 1 ? fmt::format(", the {}th death in this step", recovery.deaths) : "", block().workers.lo,
+      block().workers.hi - 1, std::chrono::duration<double>(Clock::now() - recovery.began).count());
+}
+
+std::string ProcessExecutor::samples_of(std::int64_t batch) const {
+  constexpr std::size_t kMost = 64;
+  const auto samples = task_.stream.indices(batch);
+  return fmt::format("samples {}{}", fmt::join(samples.first(std::min(kMost, samples.size())), ", "),
+                     samples.size() > kMost ? fmt::format(", … ({} in all)", samples.size()) : "");
+}
+
+}  // namespace viva::distributed
