@@ -187,6 +187,59 @@ TEST_F(Processes, TooManyRestartsEndTraining) {
   EXPECT_EQ(trainer.result().steps, 10);
 }
 
+// Of three executors the last one is given up in step 3 and the second one in step 6; the first one goes on with all
+// workers.
+class FewerProcesses : public test::ProcessTest {
+ protected:
+  const TrainConfig config_{.num_workers = 5, .batches_per_step = 7};
+
+  Trainer make_trainer(std::int64_t min_processes, std::vector<std::string>& lines) const {
+    const auto compute = [](const StepContext& context, const data::Batch& batch, std::span<const Param> params,
+                            GradSink& sink) {
+      // A process computes worker 0 before all others, or is not the first executor's.
+      static const bool doomed = context.worker != 0;
+      if (doomed && context.step >= (context.worker >= 3 ? 3 : 6)) ::raise(SIGKILL);
+      return test::squared_error<float>(context, batch, params, sink);
+    };
+    TrainerOptions options = processes(3);
+    options.recovery.deaths_per_batch = 5;
+    options.recovery.restarts = 3;
+    options.recovery.min_processes = min_processes;
+    options.log = [&lines](LogLevel, std::string_view line) {
+      if (line.find("lost for good") != std::string_view::npos) lines.emplace_back(line);
+    };
+    return {config_, params_, optim::adam(0.1), small_loader(), compute, options};
+  }
+  TrainResult reference(std::int64_t steps) const {
+    return train_synchronous(config_, params_, optim::adam(0.1), small_loader(), test::squared_error<float>, steps);
+  }
+
+  const std::vector<Param> params_ = test::random_params<float>(3);
+};
+
+TEST_F(FewerProcesses, GoOnWithTheSameBits) {
+  std::vector<std::string> lines;
+  Trainer trainer = make_trainer(1, lines);
+  EXPECT_EQ(trainer.run(20), 20);
+  EXPECT_TRUE(test::same_bits(trainer.result(), reference(20)));
+  EXPECT_EQ(lines,
+            (std::vector<std::string>{"step 3: executor 2 is lost for good; executor 0 takes over its workers",
+                                      "step 6: executor 1 is lost for good; executor 0 takes over its workers"}));
+  EXPECT_EQ(trainer.progress().restarts, 6);
+}
+
+TEST_F(FewerProcesses, GoOnNoFurtherThanIsAllowed) {
+  for (const std::int64_t min_processes : {0, 2, 3}) {
+    std::vector<std::string> lines;
+    Trainer trainer = make_trainer(min_processes, lines);
+    EXPECT_THROW(trainer.run(20), WorkerDied);
+    const std::int64_t steps = min_processes == 2 ? 6 : 3;
+    EXPECT_EQ(trainer.result().steps, steps);
+    EXPECT_TRUE(test::same_bits(trainer.result(), reference(steps)));
+    EXPECT_EQ(lines.size(), min_processes == 2 ? 1U : 0U);
+  }
+}
+
 TEST_F(Processes, AnExceptionIsTheWorkersFailure) {
   const TrainConfig config{.num_workers = 4, .batches_per_step = 8};
   const auto params = test::random_params<float>(3);
