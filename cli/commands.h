@@ -17,6 +17,7 @@ struct TrainCommand {
   std::optional<Executor> executor;
   std::optional<std::int64_t> steps;
   double step_timeout = 300;        // seconds
+  std::int64_t min_processes = 0;   // 0: all
   std::vector<std::string> faults;  // to be injected
   std::string out;                  // empty: the parameters are not kept
   bool json = false;

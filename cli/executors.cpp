@@ -31,7 +31,7 @@ Executors executors_of(const TrainCommand& command, std::int64_t workers) {
   if (kind == Executor::kReference) {
     if (command.threads) refuse("--threads", "the reference executor has one thread; leave --threads out");
     if (command.processes) refuse("--processes", "the reference executor is this process; leave --processes out");
-    return {kind, 1};
+    return {kind, 1, 0};
   }
   if (kind == Executor::kProcesses && command.threads) {
     refuse("--threads", "the executors are processes; give their number as --processes");
@@ -39,8 +39,17 @@ Executors executors_of(const TrainCommand& command, std::int64_t workers) {
   if (kind == Executor::kThreads && command.processes) {
     refuse("--processes", "the executors are threads; give their number as --threads");
   }
+  if (command.min_processes != 0 && kind != Executor::kProcesses) {
+    refuse("--min-processes", "the executors are threads, which are never lost; add --processes");
+  }
   const std::optional<std::int64_t> given = command.threads ? command.threads : command.processes;
-  return {kind, given.value_or(std::min<std::int64_t>(available_cpus(), workers))};
+  const std::int64_t count = given.value_or(std::min<std::int64_t>(available_cpus(), workers));
+  if (command.min_processes < 0 || command.min_processes > count) {
+    throw ConfigError(
+        {}, 0, "--min-processes",
+        fmt::format("expected a number from 0 to {}, the number of processes, found {}", count, command.min_processes));
+  }
+  return {kind, count, command.min_processes};
 }
 
 }  // namespace viva::cli

@@ -10,6 +10,7 @@ namespace viva::cli {
 struct Executors {
   Executor kind = Executor::kThreads;
   std::int64_t count = 1;
+  std::int64_t min_processes = 0;  // 0: all
 };
 
 // ConfigError for options that do not fit together. Without a number: as many as there are CPUs and work for them.

@@ -23,11 +23,16 @@ extern "C" void ask_for_end(int signal) {
 }  // namespace
 
 Interruption::Interruption() {
-  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, ask_for_end);
+  for (const int signal : {SIGINT, SIGTERM}) {
+    // Who started the program in the background had SIGINT ignored, and means it.
+    if (std::signal(signal, ask_for_end) == SIG_IGN) std::signal(signal, SIG_IGN);
+  }
 }
 
 Interruption::~Interruption() {
-  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_DFL);
+  for (const int signal : {SIGINT, SIGTERM}) {
+    if (std::signal(signal, SIG_DFL) == SIG_IGN) std::signal(signal, SIG_IGN);
+  }
   training = nullptr;
 }
 

@@ -36,6 +36,8 @@ void add_train(CLI::App& app, TrainCommand& train) {
   command->add_option("--processes", train.processes,
                       "processes in the place of threads: one that crashes, is\nkilled or hangs is replaced, and the "
                       "result does not change");
+  command->add_option("--min-processes", train.min_processes,
+                      "go on with so few where processes are lost for good\n(default: the loss of one ends training)");
   command
       ->add_option_function<std::string>(
           "--executor",

@@ -24,9 +24,11 @@ void check(const TrainCommand& command) {
     throw ConfigError({}, 0, "--steps",
                       fmt::format("expected a number from 0 to {}, found {}", kMaxSteps, *command.steps));
   }
-  if (!(command.step_timeout > 0)) {
-    throw ConfigError({}, 0, "--step-timeout",
-                      fmt::format("expected a number of seconds > 0, found {}", command.step_timeout));
+  constexpr double kYear = 365 * 24 * 3600;
+  if (!(command.step_timeout > 0 && command.step_timeout <= kYear)) {
+    throw ConfigError(
+        {}, 0, "--step-timeout",
+        fmt::format("expected a number of seconds > 0 and at most {}, found {}", kYear, command.step_timeout));
   }
 }
 
@@ -48,7 +50,8 @@ std::vector<distributed::Fault> faults_of(const TrainCommand& command) {
 // What a person should know about how training went.
 void print_incidents(const TrainingOutcome& outcome) {
   if (outcome.restarts > 0) print_message(fmt::format("worker processes that were replaced: {}", outcome.restarts));
-  if (outcome.retries > 0) print_message(fmt::format("batches that were computed again after an exception: {}", outcome.retries));
+  if (outcome.retries > 0)
+    print_message(fmt::format("batches that were computed again after an exception: {}", outcome.retries));
   if (const Straggler& slow = outcome.straggler; slow.seconds > 1.25 * slow.median && slow.seconds > 0.1) {
     print_message(fmt::format("worker {} was the slowest: {:.2f} s of computing; the median is {:.2f} s", slow.worker,
                               slow.seconds, slow.median));

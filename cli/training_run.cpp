@@ -185,11 +185,12 @@ void TrainingRun::print_plan() const {
   print_message(fmt::format("plan: {} workers, batches of {}, {} batches a step, {}; {} steps", config_.num_workers,
                             recipe_.train.batch_size, config_.batches_per_step, in_words(config_.aggregation),
                             planned_steps()));
-  const auto& [kind, count] = options_.executors;
+  const auto& [kind, count, least] = options_.executors;
   print_message(kind == Executor::kReference
                     ? "executors: the reference, one thread"
                     : fmt::format("executors: {} {} on {} CPUs", count,
                                   kind == Executor::kProcesses ? "processes" : "threads", available_cpus()));
+  if (least > 0) print_message(fmt::format("training goes on with {} processes where others are lost for good", least));
 }
 
 TrainingOutcome TrainingRun::run(Audience audience) const {
@@ -219,6 +220,7 @@ void TrainingRun::train_on_executors(const std::vector<Param>& params, Session& 
   distributed::TrainerOptions options;
   options.executors = options_.executors.count;
   options.step_timeout = options_.step_timeout;
+  options.recovery.min_processes = options_.executors.min_processes;
   if (options_.executors.kind == Executor::kProcesses) options.kind = distributed::ExecutorKind::kProcesses;
   constexpr std::int64_t kAttempts = 3;
   if (recipe_.train.on_exception == OnException::kRetry) options.attempts_per_batch = kAttempts;

@@ -19,6 +19,9 @@ TEST(ProcessEnd, FromAStatusAndInWords) {
 }
 
 TEST(Threads, AreCounted) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the thread sanitizer has a thread of its own";
+#endif
   if (!is_single_threaded()) GTEST_SKIP() << "this process has " << count_threads() << " threads";
   std::jthread other([](const std::stop_token& stop) {
     while (!stop.stop_requested()) std::this_thread::yield();

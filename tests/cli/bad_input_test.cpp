@@ -58,6 +58,10 @@ TEST(BadInput, Processes) {
   expect_failure(problem, "train r.toml --processes 2 --executor threads", kUsageError, "give their number as --thre");
   expect_failure(problem, "train r.toml --threads 2 --executor processes", kUsageError, "their number as --processes");
   expect_failure(problem, "train r.toml --processes 2 --executor reference", kUsageError, "leave --processes out");
+  expect_failure(problem, "train r.toml --processes 2 --min-processes 3", kUsageError,
+                 "--min-processes: expected a number from 0 to 2");
+  expect_failure(problem, "train r.toml --min-processes 1", kUsageError, "add --processes");
+  expect_failure(problem, "train r.toml --step-timeout 1e300", kUsageError, "and at most");
   expect_failure(problem, "train r.toml --step-timeout 0", kUsageError, "--step-timeout: expected a number of seconds");
   expect_failure(problem, "train r.toml --inject boom", kUsageError, "expected kill, hang, throw, nan, slow or random");
   expect_failure(problem, "train r.toml --inject kill:step=1", kUsageError, "add --processes");

@@ -187,6 +187,59 @@ TEST_F(Processes, TooManyRestartsEndTraining) {
   EXPECT_EQ(trainer.result().steps, 10);
 }
 
+// Of three executors the last one is given up in step 3 and the second one in step 6; the first one goes on with all
+// workers.
+class FewerProcesses : public test::ProcessTest {
+ protected:
+  const TrainConfig config_{.num_workers = 5, .batches_per_step = 7};
+
+  Trainer make_trainer(std::int64_t min_processes, std::vector<std::string>& lines) const {
+    const auto compute = [](const StepContext& context, const data::Batch& batch, std::span<const Param> params,
+                            GradSink& sink) {
+      // A process computes worker 0 before all others, or is not the first executor's.
+      static const bool doomed = context.worker != 0;
+      if (doomed && context.step >= (context.worker >= 3 ? 3 : 6)) ::raise(SIGKILL);
+      return test::squared_error<float>(context, batch, params, sink);
+    };
+    TrainerOptions options = processes(3);
+    options.recovery.deaths_per_batch = 5;
+    options.recovery.restarts = 3;
+    options.recovery.min_processes = min_processes;
+    options.log = [&lines](LogLevel, std::string_view line) {
+      if (line.find("lost for good") != std::string_view::npos) lines.emplace_back(line);
+    };
+    return {config_, params_, optim::adam(0.1), small_loader(), compute, options};
+  }
+  TrainResult reference(std::int64_t steps) const {
+    return train_synchronous(config_, params_, optim::adam(0.1), small_loader(), test::squared_error<float>, steps);
+  }
+
+  const std::vector<Param> params_ = test::random_params<float>(3);
+};
+
+TEST_F(FewerProcesses, GoOnWithTheSameBits) {
+  std::vector<std::string> lines;
+  Trainer trainer = make_trainer(1, lines);
+  EXPECT_EQ(trainer.run(20), 20);
+  EXPECT_TRUE(test::same_bits(trainer.result(), reference(20)));
+  EXPECT_EQ(lines,
+            (std::vector<std::string>{"step 3: executor 2 is lost for good; executor 0 takes over its workers",
+                                      "step 6: executor 1 is lost for good; executor 0 takes over its workers"}));
+  EXPECT_EQ(trainer.progress().restarts, 6);
+}
+
+TEST_F(FewerProcesses, GoOnNoFurtherThanIsAllowed) {
+  for (const std::int64_t min_processes : {0, 2, 3}) {
+    std::vector<std::string> lines;
+    Trainer trainer = make_trainer(min_processes, lines);
+    EXPECT_THROW(trainer.run(20), WorkerDied);
+    const std::int64_t steps = min_processes == 2 ? 6 : 3;
+    EXPECT_EQ(trainer.result().steps, steps);
+    EXPECT_TRUE(test::same_bits(trainer.result(), reference(steps)));
+    EXPECT_EQ(lines.size(), min_processes == 2 ? 1U : 0U);
+  }
+}
+
 TEST_F(Processes, AnExceptionIsTheWorkersFailure) {
   const TrainConfig config{.num_workers = 4, .batches_per_step = 8};
   const auto params = test::random_params<float>(3);
@@ -320,44 +373,62 @@ TEST_F(Processes, NothingIsLeftBehindAfterManyDeaths) {
   EXPECT_TRUE(test::children_of(::getpid()).empty());
 }
 
-// Another process trains, and is killed in the middle of it: within a second nothing of the run is there any more.
-TEST_F(Processes, EndWithTheirCoordinator) {
+// Another process trains, and is killed in the middle of it: within a second nothing of the run is there any more. A
+// zygote that has been stopped cannot see the end of its socket; the kernel ends it all the same.
+class EndOfTheCoordinator : public test::ProcessTest, public testing::WithParamInterface<bool> {
+ protected:
   // Orphans come to this process, where they can be seen.
-  ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
-  const pid_t coordinator = ::fork();
-  if (coordinator == 0) {
+  void SetUp() override {
+    test::ProcessTest::SetUp();
+    ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+  }
+  void TearDown() override { ::prctl(PR_SET_CHILD_SUBREAPER, 0); }
+
+  [[noreturn]] static void train_for_long() {
     const auto slow = [](const StepContext& context, const data::Batch& batch, std::span<const Param> params,
                          GradSink& sink) {
       std::this_thread::sleep_for(milliseconds(context.worker == 0 ? 1 : 5));
       return test::squared_error<float>(context, batch, params, sink);
     };
-    Trainer trainer({.num_workers = 3}, test::random_params<float>(3), optim::sgd(0.1), small_loader(), slow,
+    Trainer trainer({.num_workers = 3}, test::random_params<float>(3), optim::sgd(0.001), small_loader(), slow,
                     processes(3));
     trainer.run(1'000'000);
     ::_exit(0);
   }
-  std::vector<pid_t> family;
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  while (family.size() < 3 && std::chrono::steady_clock::now() < deadline) {
+};
+
+INSTANTIATE_TEST_SUITE_P(Zygote, EndOfTheCoordinator, testing::Bool(),
+                         [](const auto& tested) { return tested.param ? "stopped" : "running"; });
+
+TEST_P(EndOfTheCoordinator, EndsEverything) {
+  const pid_t coordinator = ::fork();
+  if (coordinator == 0) train_for_long();
+  const auto now = [] { return std::chrono::steady_clock::now(); };
+  std::vector<pid_t> zygote, workers;
+  for (const auto deadline = now() + std::chrono::seconds(10); workers.size() < 3 && now() < deadline;) {
     std::this_thread::sleep_for(milliseconds(5));
-    const auto zygote = test::children_of(coordinator);
-    if (!zygote.empty()) family = test::children_of(zygote[0]);
-    if (family.size() == 3) family.push_back(zygote[0]);
+    zygote = test::children_of(coordinator);
+    if (!zygote.empty()) workers = test::children_of(zygote[0]);
   }
-  ASSERT_EQ(family.size(), 4U);
+  ASSERT_EQ(workers.size(), 3U);
   std::this_thread::sleep_for(milliseconds(50));
+  if (GetParam()) ::kill(zygote[0], SIGSTOP);
   ::kill(coordinator, SIGKILL);
   EXPECT_EQ(::waitpid(coordinator, nullptr, 0), coordinator);
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-  const auto reaped = [] {
+  const auto all_gone = [] {
     while (::waitpid(-1, nullptr, WNOHANG) > 0) {
     }
     return test::children_of(::getpid()).empty();
   };
-  while (!reaped() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(milliseconds(1));
-  EXPECT_TRUE(reaped());
-  for (const pid_t pid : family) EXPECT_FALSE(std::filesystem::exists("/proc/" + std::to_string(pid))) << pid;
-  ::prctl(PR_SET_CHILD_SUBREAPER, 0);
+  for (const auto deadline = now() + std::chrono::seconds(1); !all_gone() && now() < deadline;) {
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  EXPECT_TRUE(all_gone());
+  workers.push_back(zygote[0]);
+  for (const pid_t pid : workers) {
+    EXPECT_FALSE(std::filesystem::exists("/proc/" + std::to_string(pid))) << pid;
+    ::kill(pid, SIGKILL);  // where the test has failed
+  }
 }
 
 TEST_F(Processes, SeveralTrainersMayBeCreatedBeforeTheFirstRuns) {

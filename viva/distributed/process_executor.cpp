@@ -6,102 +6,119 @@
 #include <algorithm>
 #include <exception>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "viva/base/error.h"
 
 namespace viva::distributed {
 
-ProcessExecutor::ProcessExecutor(const ComputeTask& task, std::int64_t id, const comm::ReductionPlan::Block& block,
-                                 const WorkerRegion& region, const Supervision& supervision)
-    : BlockExecutor(block),
+ProcessExecutor::ProcessExecutor(const ComputeTask& task, const comm::ReductionPlan& plan, std::size_t id,
+                                 const std::deque<WorkerRegion>& regions, ProcessPool& pool,
+                                 const Supervision& supervision)
+    : BlockExecutor(plan.blocks()[id]),
       task_(task),
+      plan_(plan),
       id_(id),
-      region_(region),
+      regions_(regions),
+      pool_(pool),
       supervision_(supervision),
-      restarts_(supervision.limits) {}
+      restarts_(supervision.limits) {
+  if (block().slots > 0) blocks_.push_back(id);
+}
+
+void ProcessExecutor::take_over(ProcessExecutor& lost) {
+  blocks_.insert(blocks_.end(), lost.blocks_.begin(), lost.blocks_.end());
+  lost.blocks_.clear();
+  lost.lost_ = false;
+}
 
 void ProcessExecutor::compute(std::int64_t step, StepBoard& board) {
-  auto& failure = board.failures[static_cast<std::size_t>(id_)];
-  failure.reset();
-  board.retried[static_cast<std::size_t>(id_)].reset();
-  board.skips[static_cast<std::size_t>(id_)] = 0;
-  if (block().slots == 0) return;
+  lost_ = false;
+  for (const std::size_t block : blocks_) compute_part({step, block}, board);
+}
+
+void ProcessExecutor::compute_part(Part part, StepBoard& board) {
   try {
     Recovery recovery;
     for (;;) {
-      ask(step, recovery);
-      const std::optional<Death> death = await_answer(step);
+      ask(part, recovery);
+      const std::optional<Death> death = await_answer(part);
       if (!death) break;
-      bear(*death, step, recovery);
+      bear(*death, part.step, recovery);
     }
-    if (recovery.deaths > 0) supervision_.note(in_words(recovery, step));
-    region_.load(board, id_, task_.schedule.batches_in(step));
+    if (recovery.deaths > 0) supervision_.note(in_words(recovery, part));
+    regions_[part.block].load(board, static_cast<std::int64_t>(part.block), task_.schedule.batches_in(part.step));
   } catch (...) {
-    const Place at = place(step);
-    failure = BatchFailure{at.worker, at.batch, {}, {}, std::current_exception()};
+    const Place at = place(part);
+    board.failures[part.block] = BatchFailure{at.worker, at.batch, {}, {}, std::current_exception()};
+    board.retried[part.block].reset();
   }
 }
 
 // The block's first batch in the step, or the step's last one where the block has none.
-std::int64_t ProcessExecutor::first_batch(std::int64_t step) const {
-  return task_.schedule.first_batch(step) + std::min(block().workers.lo, task_.schedule.batches_in(step) - 1);
+std::int64_t ProcessExecutor::first_batch(Part part) const {
+  return task_.schedule.first_batch(part.step) + std::min(workers(part).lo, task_.schedule.batches_in(part.step) - 1);
 }
 
 // Where the process stands or fell. It may have died of writing anything anywhere, so its word is checked.
-ProcessExecutor::Place ProcessExecutor::place(std::int64_t step) const {
-  const Position& at = region_.channel().position;
+ProcessExecutor::Place ProcessExecutor::place(Part part) const {
+  const Position& at = regions_[part.block].channel().position;
   const Place said{at.worker.load(std::memory_order_relaxed), at.batch.load(std::memory_order_relaxed)};
-  const std::int64_t begin = task_.schedule.first_batch(step), end = begin + task_.schedule.batches_in(step);
+  const std::int64_t begin = task_.schedule.first_batch(part.step), end = begin + task_.schedule.batches_in(part.step);
   const bool credible =
-      said.batch >= begin && said.batch < end && said.worker >= block().workers.lo && said.worker < block().workers.hi;
-  return credible ? said : Place{block().workers.lo, first_batch(step)};
+      said.batch >= begin && said.batch < end && said.worker >= workers(part).lo && said.worker < workers(part).hi;
+  return credible ? said : Place{workers(part).lo, first_batch(part)};
 }
 
 // Gives the process a step to compute; where there is none, one is started and finds it.
-void ProcessExecutor::ask(std::int64_t step, const Recovery& recovery) {
-  WorkerChannel& channel = region_.channel();
-  channel.step = step;
+void ProcessExecutor::ask(Part part, const Recovery& recovery) {
+  channel().step = part.step;
+  channel().block = static_cast<std::int64_t>(part.block);
   // Where a process dies before it comes to a batch, its first one has to answer for it.
-  channel.position.worker.store(block().workers.lo, std::memory_order_relaxed);
-  channel.position.batch.store(first_batch(step), std::memory_order_relaxed);
-  channel.asked.fetch_add(1, std::memory_order_acq_rel);
-  const ProcessPool::Status status = supervision_.pool.status(id_);
-  if (status.running) return channel.to_worker.ring();
+  Position& position = regions_[part.block].channel().position;
+  position.worker.store(workers(part).lo, std::memory_order_relaxed);
+  position.batch.store(first_batch(part), std::memory_order_relaxed);
+  channel().asked.fetch_add(1, std::memory_order_acq_rel);
+  const ProcessPool::Status status = pool_.status(static_cast<std::int64_t>(id_));
+  if (status.running) return channel().to_worker.ring();
   if (started_) {
     if (!restarts_.admit(Clock::now()))
-      throw_too_many(recovery.deaths > 0 ? recovery.last : Death{status.pid, status.end, 0, place(step)}, step);
+      throw_too_many(recovery.deaths > 0 ? recovery.last : Death{status.pid, status.end, 0, place(part)}, part.step);
     if (recovery.deaths == 0) {
-      supervision_.note(fmt::format("step {}: executor {} (pid {}) had ended by {} before the step; replaced", step,
-                                    id_, status.pid, to_string(status.end)));
+      supervision_.note(fmt::format("step {}: executor {} (pid {}) had ended by {} before the step; replaced",
+                                    part.step, id_, status.pid, to_string(status.end)));
     }
     supervision_.on_restart();
   }
   started_ = true;
-  supervision_.pool.start(id_);
+  pool_.start(static_cast<std::int64_t>(id_));
 }
 
-std::optional<ProcessExecutor::Death> ProcessExecutor::await_answer(std::int64_t step) {
+std::optional<ProcessExecutor::Death> ProcessExecutor::await_answer(Part part) {
   constexpr std::chrono::seconds kEndOfKilled(30);
-  const WorkerChannel& channel = region_.channel();
-  const std::uint32_t asked = channel.asked.load(std::memory_order_relaxed);
+  const std::uint32_t asked = channel().asked.load(std::memory_order_relaxed);
   const Clock::time_point began = Clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - began).count(); };
   Clock::time_point deadline = began + std::chrono::duration_cast<Clock::duration>(supervision_.step_timeout);
   double hung = 0;
   for (;;) {
-    const std::uint32_t rings = channel.to_coordinator.rings();
+    const std::uint32_t rings = channel().to_coordinator.rings();
     // An answer that comes after the time limit is not taken: the process is as good as dead.
-    if (hung == 0 && channel.answered.load(std::memory_order_acquire) == asked) return std::nullopt;
-    const ProcessPool::Status status = supervision_.pool.status(id_);
-    if (!status.running) return Death{status.pid, status.end, hung, place(step)};
-    if (channel.to_coordinator.wait(rings, deadline)) continue;
+    if (hung == 0 && channel().answered.load(std::memory_order_acquire) == asked) return std::nullopt;
+    const ProcessPool::Status status = pool_.status(static_cast<std::int64_t>(id_));
+    if (status.error != 0) {
+      lost_ = true;
+      throw CommError(fmt::format("cannot start a worker process: {}", std::generic_category().message(status.error)));
+    }
+    if (!status.running) return Death{status.pid, status.end, hung, place(part)};
+    if (channel().to_coordinator.wait(rings, deadline)) continue;
     if (hung > 0) {
       throw CommError(
           fmt::format("worker process {} is still there {} s after SIGKILL", status.pid, kEndOfKilled.count()));
     }
     hung = seconds();
-    supervision_.pool.kill(id_);
+    pool_.kill(static_cast<std::int64_t>(id_));
     deadline = Clock::now() + kEndOfKilled;
   }
 }
@@ -115,7 +132,8 @@ void ProcessExecutor::bear(const Death& death, std::int64_t step, Recovery& reco
               fmt::format("that was worker process number {} that the batch ended in this step", recovery.in_batch));
 }
 
-void ProcessExecutor::throw_too_many(const Death& death, std::int64_t step) const {
+void ProcessExecutor::throw_too_many(const Death& death, std::int64_t step) {
+  lost_ = true;
   throw_death(death, step,
               fmt::format("the process was to be replaced for more than the {}th time within {} s",
                           supervision_.limits.restarts, supervision_.limits.window.count()));
@@ -130,12 +148,12 @@ void ProcessExecutor::throw_death(const Death& death, std::int64_t step, const s
                                   supervision_.step_timeout.count(), where));
 }
 
-std::string ProcessExecutor::in_words(const Recovery& recovery, std::int64_t step) const {
+std::string ProcessExecutor::in_words(const Recovery& recovery, Part part) const {
   const Death& last = recovery.last;
   return fmt::format(
       "step {}: executor {} (pid {}) {} in batch {} of worker {}{}; replaced, and its workers {} to {} computed again "
       "within {:.3f} s",
-      step, id_, last.pid,
+      part.step, id_, last.pid,
       last.hung > 0 ? fmt::format("gave no answer for {:.1f} s and was killed", last.hung)
                     : "ended by " + to_string(last.end),
       last.at.batch, last.at.worker,

@@ -83,7 +83,7 @@ void ProcessPool::watch() {
 void ProcessPool::start(std::int64_t executor) {
   {
     const std::lock_guard lock(mutex_);
-    statuses_[static_cast<std::size_t>(executor)] = {true, 0, {}};
+    statuses_[static_cast<std::size_t>(executor)] = {true, 0, {}, 0};
   }
   socket_.send(ZygoteRequest{ZygoteRequest::kStart, static_cast<std::int32_t>(executor)});
 }
@@ -111,7 +111,7 @@ void ProcessPool::receive_reports() {
       if (report->kind == ZygoteReport::kEnded) {
         status.end = {report->exit_code, report->signal};
       } else {
-        broken_ = fmt::format("cannot start a worker process: {}", std::generic_category().message(report->exit_code));
+        status.error = report->exit_code;
       }
     }
     notify_(report->executor);

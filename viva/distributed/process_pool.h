@@ -44,8 +44,9 @@ class ProcessPool {
     bool running = false;  // from start() on
     pid_t pid = 0;         // 0 as long as it is not known
     ProcessEnd end;        // of the last process, where none is running
+    int error = 0;         // the errno that kept it from being started, or 0
   };
-  // CommError where the zygote has gone or could not fork.
+  // CommError where the zygote has gone.
   Status status(std::int64_t executor) const;
 
  private:

@@ -10,9 +10,12 @@ namespace viva::distributed {
 struct RecoveryLimits {
   // A batch that ends so many worker processes in one step, one after the other, ends training.
   std::int64_t deaths_per_batch = 3;
-  // So may an executor whose process has to be replaced more often than `restarts` times within `window`.
+  // So does an executor whose process has to be replaced more often than `restarts` times within `window`.
   std::int64_t restarts = 100;
   std::chrono::duration<double> window = std::chrono::seconds(60);
+  // As long as so many processes are left, one that is lost for good, by that limit or because none can be started,
+  // does not end training: another one computes its workers too. 0: it does.
+  std::int64_t min_processes = 0;
 };
 
 // One executor's restarts. Used by one thread.

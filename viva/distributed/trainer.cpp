@@ -15,10 +15,9 @@
 #include "viva/distributed/canonical_sum.h"
 #include "viva/distributed/executor.h"
 #include "viva/distributed/gradient_pass.h"
-#include "viva/distributed/process_executor.h"
+#include "viva/distributed/process_team.h"
 #include "viva/distributed/reduce_apply.h"
 #include "viva/distributed/step_board.h"
-#include "viva/distributed/worker_process.h"
 #include "viva/optim/flat_state.h"
 #include "viva/tensor/kernel_scope.h"
 
@@ -28,6 +27,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t kMostExecutors = 1024;
+constexpr std::chrono::seconds kLongestTimeout = std::chrono::hours(24 * 365);
 
 std::int64_t checked_executors(std::int64_t executors, std::int64_t num_workers) {
   if (executors == 0) return std::min<std::int64_t>(available_cpus(), num_workers);
@@ -68,6 +68,8 @@ struct Trainer::Impl {
 
   void thread_main(std::int64_t id);
   std::int64_t run(std::int64_t num_steps);
+  // The following three with the lock held. Waits for the executors to end their run.
+  void await_end(std::unique_lock<std::mutex>& lock);
   void write_notes(std::unique_lock<std::mutex>& lock);
   [[noreturn]] void throw_timeout(std::int64_t number, double seconds);
 
@@ -78,7 +80,8 @@ struct Trainer::Impl {
   StepBoard board;
   comm::Barrier barrier;
   std::deque<Position> positions;  // of executors that are threads; as the following, they cannot move
-  std::vector<std::unique_ptr<BlockExecutor>> executors;
+  std::deque<Executor> threads;
+  std::vector<BlockExecutor*> executors;
   std::deque<ReduceApply> appliers;
   std::deque<GradientPass> gradient_passes;        // none where a step takes one pass
   std::vector<std::vector<PartialView>> partials;  // by executor: its own list to fill
@@ -105,10 +108,8 @@ struct Trainer::Impl {
   std::string unusable;            // why no further run is possible
   std::vector<std::string> notes;  // for the log, which the caller of run() writes
 
-  // Where executors are processes. The last to be made, for the fork copies all of the above, and the first to go.
-  std::deque<WorkerRegion> regions;
-  std::optional<Supervision> supervision;
-  std::unique_ptr<ProcessPool> pool;
+  // Where executors are processes. The last to be made, for that copies all of the above, and the first to go.
+  std::optional<ProcessTeam> team;
 };
 
 Trainer::Impl::Impl(const TrainConfig& given_config, std::span<const Param> params, const optim::Optimizer& optimizer,
@@ -126,9 +127,10 @@ Trainer::Impl::Impl(const TrainConfig& given_config, std::span<const Param> para
             pieces_of(state.layout()).size()),
       barrier(static_cast<std::int64_t>(plan.blocks().size()),
               static_cast<int>(plan.blocks().size()) <= available_cpus()) {
-  if (!(options.step_timeout.count() > 0)) {
+  if (!(options.step_timeout.count() > 0 && options.step_timeout <= kLongestTimeout)) {
     throw ConfigError({}, 0, "step_timeout",
-                      fmt::format("expected a number of seconds > 0, got {}", options.step_timeout.count()));
+                      fmt::format("expected a number of seconds > 0 and at most {}, got {}", kLongestTimeout.count(),
+                                  options.step_timeout.count()));
   }
   for (std::size_t i = 0; i < params.size(); ++i) {
     if (task.config.non_finite != NonFinite::kIgnore && !state.frozen(i)) task.guarded.push_back(i);
@@ -156,35 +158,22 @@ Trainer::Impl::Impl(const TrainConfig& given_config, std::span<const Param> para
 void Trainer::Impl::make_threads() {
   for (std::size_t id = 0; id < plan.blocks().size(); ++id) {
     const auto& block = plan.blocks()[id];
-    executors.push_back(std::make_unique<Executor>(task, state.layout(), state.params(), static_cast<std::int64_t>(id),
-                                                   block, make_slots(state.layout(), block), positions.emplace_back()));
+    executors.push_back(&threads.emplace_back(task, state.layout(), state.params(), static_cast<std::int64_t>(id),
+                                              block, make_slots(state.layout(), block), positions.emplace_back()));
   }
 }
 
-// Note [Fork]: the pool forks the zygote, which has this whole object at the same addresses. From then on only the
-// parameters and the regions are one memory; what else changes here, the workers do not see.
 void Trainer::Impl::make_processes() {
-  for (const auto& block : plan.blocks()) regions.emplace_back(task.config, state.layout(), block);
-  const auto work = [this](std::int64_t id, pid_t parent) { serve_steps(task, state, plan, regions, id, parent); };
-  const auto notify = [this](std::int64_t id) {
-    regions[static_cast<std::size_t>(id)].channel().to_coordinator.ring();
-  };
-  pool = std::make_unique<ProcessPool>(std::ssize(plan.blocks()), work, notify);
-  supervision.emplace(Supervision{
-      .pool = *pool,
-      .limits = options.recovery,
-      .step_timeout = options.step_timeout,
-      .on_restart =
-          [this] {
-            restarts.fetch_add(1, std::memory_order_relaxed);
-            step_began.store(nanoseconds(Clock::now()), std::memory_order_relaxed);
-          },
-      .note = [this](std::string line) { note(std::move(line)); },
-  });
-  for (std::size_t id = 0; id < plan.blocks().size(); ++id) {
-    executors.push_back(std::make_unique<ProcessExecutor>(task, static_cast<std::int64_t>(id), plan.blocks()[id],
-                                                          regions[id], *supervision));
-  }
+  team.emplace(task, state, plan,
+               Supervision{.limits = options.recovery,
+                           .step_timeout = options.step_timeout,
+                           .on_restart =
+                               [this] {
+                                 restarts.fetch_add(1, std::memory_order_relaxed);
+                                 step_began.store(nanoseconds(Clock::now()), std::memory_order_relaxed);
+                               },
+                           .note = [this](std::string line) { note(std::move(line)); }});
+  for (const auto& executor : team->executors()) executors.push_back(executor.get());
 }
 
 bool Trainer::Impl::step(std::int64_t id, std::int64_t number) {
@@ -241,7 +230,7 @@ Verdict Trainer::Impl::reduce_and_apply(std::size_t id, const StepFactors& facto
 
 const std::vector<PartialView>& Trainer::Impl::view_partials(std::size_t id) {
   std::vector<PartialView>& views = partials[id];
-  for (const auto& executor : executors) {
+  for (BlockExecutor* executor : executors) {
     const comm::ReductionPlan::Block& block = executor->block();
     for (std::size_t slot = 0; slot < block.num_partials; ++slot) {
       views[block.first_partial + slot] = executor->partial(slot);
@@ -315,19 +304,35 @@ std::int64_t Trainer::Impl::run(std::int64_t num_steps) {
   if (!unusable.empty()) throw Error(fmt::format("this Trainer cannot go on: {}", unusable));
   const std::int64_t begin = steps;
   const std::int64_t end = task.schedule.last_step(begin, num_steps);
-  if (end <= begin) return 0;
-  const std::int64_t first = task.schedule.first_batch(begin);
-  task.stream.prepare(first, first + task.schedule.batches_in(begin));
-  step_began.store(nanoseconds(Clock::now()), std::memory_order_relaxed);
-  run_end = end;
-  running = static_cast<std::int64_t>(executors.size());
-  ++runs;
-  command_changed.notify_all();
+  while (steps < end) {
+    const std::int64_t first = task.schedule.first_batch(steps);
+    task.stream.prepare(first, first + task.schedule.batches_in(steps));
+    step_began.store(nanoseconds(Clock::now()), std::memory_order_relaxed);
+    run_end = end;
+    running = std::ssize(executors);
+    ++runs;
+    command_changed.notify_all();
+    await_end(lock);
+    if (std::exchange(stopping, false)) {
+      stop_requested.store(false, std::memory_order_relaxed);
+      break;
+    }
+    if (steps == end) break;
+    lock.unlock();
+    if (!team || !team->close_ranks(board, steps)) {
+      throw_cause(board, steps, task.config.num_workers, task.schedule.batches_in(steps), state.layout());
+    }
+    lock.lock();
+  }
+  write_notes(lock);
+  return steps - begin;
+}
 
+void Trainer::Impl::await_end(std::unique_lock<std::mutex>& lock) {
   // An executor with a process looks after the time limit itself, and has to kill and start processes then.
   constexpr std::chrono::seconds kSupervision(90);
   auto limit = std::chrono::duration_cast<std::chrono::nanoseconds>(options.step_timeout);
-  if (pool) limit += kSupervision;
+  if (team) limit += kSupervision;
   while (running > 0) {
     write_notes(lock);
     if (running == 0) break;
@@ -341,11 +346,6 @@ std::int64_t Trainer::Impl::run(std::int64_t num_steps) {
     }
   }
   write_notes(lock);
-  const bool stopped = std::exchange(stopping, false);
-  if (stopped) stop_requested.store(false, std::memory_order_relaxed);
-  if (steps < end && !stopped)
-    throw_cause(board, steps, task.config.num_workers, task.schedule.batches_in(steps), state.layout());
-  return steps - begin;
 }
 
 // The sink is the host's code and is called without the lock.
@@ -360,11 +360,10 @@ void Trainer::Impl::write_notes(std::unique_lock<std::mutex>& lock) {
   }
 }
 
-// Called with the mutex held.
 void Trainer::Impl::throw_timeout(std::int64_t number, double seconds) {
   std::string arrived, late;
   std::int64_t worker = -1, batch = -1;
-  for (const auto& executor : executors) {
+  for (BlockExecutor* executor : executors) {
     const comm::TreeNode block = executor->block().workers;
     if (block.lo == block.hi) continue;
     const Position& position = executor->position();
@@ -397,7 +396,7 @@ Trainer::Trainer(const TrainConfig& config, std::span<const Param> params, const
 
 void Trainer::start_threads() {
   if (!threads_.empty()) return;
-  if (impl_->pool) impl_->pool->watch();
+  if (impl_->team) impl_->team->watch();
   try {
     for (std::size_t id = 0; id < impl_->executors.size(); ++id) {
       threads_.emplace_back([impl = impl_, id] { impl->thread_main(static_cast<std::int64_t>(id)); });

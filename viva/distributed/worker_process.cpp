@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <exception>
+#include <memory>
 #include <optional>
-#include <string>
+#include <vector>
 
 #include "viva/tensor/kernel_scope.h"
 
@@ -41,17 +41,23 @@ void serve_steps(ComputeTask& task, const optim::FlatState& state, const comm::R
   const KernelScope scope;
   const auto own = static_cast<std::size_t>(id);
   protect(state, regions, own);
-  WorkerRegion& region = regions[own];
-  WorkerChannel& channel = region.channel();
+  WorkerChannel& channel = regions[own].channel();
   StepBoard board(static_cast<std::size_t>(task.config.batches_per_step), state.layout().entries().size(),
                   regions.size(), 0);
-  Executor executor(task, state.layout(), state.params(), id, plan.blocks()[own], region.slots(), channel.position);
+  std::vector<std::unique_ptr<Executor>> executors(regions.size());  // by block
   while (const auto command = next_command(channel, parent)) {
+    const auto block = static_cast<std::size_t>(channel.block);
+    WorkerRegion& region = regions[block];
+    if (!executors[block]) {
+      region.set_access(Access::kReadWrite);
+      executors[block] = std::make_unique<Executor>(task, state.layout(), state.params(), channel.block,
+                                                    plan.blocks()[block], region.slots(), region.channel().position);
+    }
     const std::int64_t batches = task.schedule.batches_in(channel.step);
     const std::int64_t begin = task.schedule.first_batch(channel.step);
     task.stream.prepare(begin, begin + batches);
-    executor.compute(channel.step, board);
-    region.store(board, id, executor, batches);
+    executors[block]->compute(channel.step, board);
+    region.store(board, channel.block, *executors[block], batches);
     channel.answered.store(*command, std::memory_order_release);
     channel.to_coordinator.ring();
   }

@@ -16,12 +16,14 @@ struct WorkerChannel {
   comm::Doorbell to_worker, to_coordinator;
   std::atomic<std::uint32_t> asked{0};     // the last command, by the coordinator
   std::atomic<std::uint32_t> answered{0};  // the last one that is done, by the worker
-  std::int64_t step = 0;                   // of the command
+  // Of the command: which step, and the number of the block; a process has the block of its own number, and takes over
+  // those of processes that were lost.
+  std::int64_t step = 0, block = 0;
   Position position;
 };
 
 // Whole pages, mapped before the fork, so that the coordinator and the worker have them at the same place. Besides the
-// coordinator only this executor's process may write them; nothing in them is a pointer.
+// coordinator only the process that computes the block may write them; nothing in them is a pointer.
 class WorkerRegion {
  public:
   WorkerRegion(const TrainConfig& config, const optim::Layout& layout, const comm::ReductionPlan::Block& block);
