@@ -226,6 +226,13 @@ TEST_F(FewerProcesses, GoOnWithTheSameBits) {
             (std::vector<std::string>{"step 3: executor 2 is lost for good; executor 0 takes over its workers",
                                       "step 6: executor 1 is lost for good; executor 0 takes over its workers"}));
   EXPECT_EQ(trainer.progress().restarts, 6);
+  // The heir of all is mortal too, and its replacement computes all of its blocks.
+  const auto zygote = test::children_of(::getpid());
+  ASSERT_EQ(zygote.size(), 1U);
+  for (const pid_t worker : test::children_of(zygote[0])) ::kill(worker, SIGKILL);
+  EXPECT_EQ(trainer.run(5), 5);
+  EXPECT_TRUE(test::same_bits(trainer.result(), reference(25)));
+  EXPECT_EQ(trainer.progress().restarts, 7);
 }
 
 TEST_F(FewerProcesses, GoOnNoFurtherThanIsAllowed) {
@@ -427,7 +434,7 @@ TEST_P(EndOfTheCoordinator, EndsEverything) {
   workers.push_back(zygote[0]);
   for (const pid_t pid : workers) {
     EXPECT_FALSE(std::filesystem::exists("/proc/" + std::to_string(pid))) << pid;
-    ::kill(pid, SIGKILL);  // where the test has failed
+    if (HasFailure()) ::kill(pid, SIGKILL);
   }
 }
 

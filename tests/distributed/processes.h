@@ -31,16 +31,18 @@ inline std::size_t open_descriptors(pid_t pid = ::getpid()) {
   return pid == ::getpid() ? count - 1 : count;  // the one that reads the directory
 }
 
-// Skipped where a process that has once had several threads never has a single one again: under the thread sanitizer,
-// which keeps one of its own.
+// Under the thread sanitizer, which keeps a thread of its own, a process that has once had several threads never has a
+// single one again.
+inline void skip_unless_single_threaded() {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the thread sanitizer has a thread of its own";
+#endif
+  if (!is_single_threaded()) GTEST_SKIP() << "this process has " << count_threads() << " threads";
+}
+
 class ProcessTest : public testing::Test {
  protected:
-  void SetUp() override {
-#if defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "the thread sanitizer has a thread of its own";
-#endif
-    if (!is_single_threaded()) GTEST_SKIP() << "this process has " << count_threads() << " threads";
-  }
+  void SetUp() override { skip_unless_single_threaded(); }
 };
 
 }  // namespace viva::test

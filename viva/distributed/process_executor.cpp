@@ -157,8 +157,8 @@ std::string ProcessExecutor::in_words(const Recovery& recovery, Part part) const
       last.hung > 0 ? fmt::format("gave no answer for {:.1f} s and was killed", last.hung)
                     : "ended by " + to_string(last.end),
       last.at.batch, last.at.worker,
-      recovery.deaths > 1 ? fmt::format(", the {}th death in this step", recovery.deaths) : "", block().workers.lo,
-      block().workers.hi - 1, std::chrono::duration<double>(Clock::now() - recovery.began).count());
+      recovery.deaths > 1 ? fmt::format(", the {}th death in this step", recovery.deaths) : "", workers(part).lo,
+      workers(part).hi - 1, std::chrono::duration<double>(Clock::now() - recovery.began).count());
 }
 
 std::string ProcessExecutor::samples_of(std::int64_t batch) const {
