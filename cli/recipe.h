@@ -11,6 +11,8 @@
 
 #include "cli/recipe_training.h"
 #include "viva/distributed/aggregation.h"
+#include "viva/distributed/gradient_guard.h"
+#include "viva/optim/clipping.h"
 #include "viva/optim/optimizer.h"
 #include "viva/tensor/conv2d.h"
 #include "viva/tensor/precision.h"

@@ -1,3 +1,4 @@
+// [schedule], groups of parameters, clipping, and what happens where a gradient is not finite.
 #include "cli/recipe_training.h"
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include <string_view>
 
 #include "cli/nearest.h"
+#include "cli/recipe_sections.h"
 #include "viva/base/error.h"
 
 namespace viva::cli {

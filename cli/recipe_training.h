@@ -1,18 +1,10 @@
-// The parts of a recipe that say how training treats learning rates and gradients: [schedule], groups of parameters,
-// clipping, and what happens where a gradient is not finite.
+// What a recipe says of schedules and of exceptions, as it says it.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string_view>
-#include <vector>
 
-#include "cli/recipe_table.h"
-#include "viva/distributed/gradient_guard.h"
-#include "viva/optim/clipping.h"
-#include "viva/optim/optimizer.h"
 #include "viva/optim/schedule.h"
-#include "viva/tensor/precision.h"
 
 namespace viva::cli {
 
@@ -30,19 +22,5 @@ enum class OnException { kFail, kRetry };
 
 // "fail", "retry".
 std::string_view name_of(OnException on_exception);
-
-// The keys of [schedule].
-SectionKeys schedule_keys();
-
-// ConfigError with file, line and key for what cannot be used.
-ScheduleRecipe read_schedule(const RecipeTable& table);
-std::vector<optim::ParamGroup> read_groups(const RecipeTable& table);
-// "optimizer.decay"; `kind` is the optimizer's.
-optim::DecayedParams read_decay(const RecipeTable& table, optim::OptimizerKind kind);
-optim::Clipping read_clipping(const RecipeTable& table);
-distributed::NonFinite read_non_finite(const RecipeTable& table);
-// "train.precision"; an error where this processor has none such.
-Precision read_precision(const RecipeTable& table);
-OnException read_on_exception(const RecipeTable& table);
 
 }  // namespace viva::cli

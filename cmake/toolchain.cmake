@@ -14,6 +14,7 @@ find_program(VIVA_CCACHE ccache)
 if(VIVA_CCACHE)
   # Two clones of one commit share their cache: paths count from the root of the tree.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
+                                  CCACHE_SLOPPINESS=pch_defines,time_macros
                                   ${VIVA_CCACHE})
 endif()
 

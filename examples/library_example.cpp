@@ -12,7 +12,8 @@ int main() {
   std::vector<float> points;
   std::vector<std::int32_t> classes;
   for (int i = 0; i < 4096; ++i) {
-    const float x = static_cast<float>(i % 64) / 16 - 2, y = static_cast<float>(i / 64) / 16 - 2;
+    const int column = i % 64, row = i / 64;
+    const float x = static_cast<float>(column) / 16 - 2, y = static_cast<float>(row) / 16 - 2;
     points.insert(points.end(), {x, y});
     classes.push_back(x * x + y * y < 1 ? 1 : 0);
   }
