@@ -14,9 +14,9 @@ CONTEXT = 64
 
 
 class Mlp(nn.Module):
-    def __init__(self):
+    def __init__(self, sizes=(784, 256, 128, 10)):
         super().__init__()
-        self.layers = nn.ModuleList([nn.Linear(784, 256), nn.Linear(256, 128), nn.Linear(128, 10)])
+        self.layers = nn.ModuleList(nn.Linear(*ends) for ends in zip(sizes, sizes[1:]))
 
     def forward(self, x):
         x = x.flatten(1)

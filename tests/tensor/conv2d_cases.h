@@ -60,6 +60,13 @@ class Conv2dCase {
         weight_(random_tensor<T>(2, shape.weight_shape())),
         bias_(random_tensor<T>(3, {shape.out_channels})),
         grad_output_(random_tensor<T>(4, shape.output_shape())) {}
+  // The same with given numbers, NCHW.
+  Conv2dCase(const Conv2dShape& shape, const Tensor& input, const Tensor& weight, const Tensor& grad_output)
+      : shape_(shape),
+        input_(input.to(dtype_of<T>)),
+        weight_(weight.to(dtype_of<T>)),
+        bias_(Tensor::zeros({shape.out_channels}, dtype_of<T>)),
+        grad_output_(grad_output.to(dtype_of<T>)) {}
 
   const Tensor& input() const { return input_; }
   const Tensor& weight() const { return weight_; }
