@@ -42,7 +42,7 @@ class Attention(nn.Module):
         super().__init__()
         self.heads = heads
         self.qkv, self.out = nn.Linear(channels, 3 * channels), nn.Linear(channels, channels)
-        self.register_buffer("later", torch.ones(CONTEXT, CONTEXT, dtype=torch.bool).triu(1), persistent=False)
+        self.register_buffer("later", torch.full((CONTEXT, CONTEXT), float("-inf")).triu(1), persistent=False)
 
     def forward(self, x):
         batch, length, channels = x.shape
@@ -54,8 +54,7 @@ class Attention(nn.Module):
             y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
         else:
             scores = (q @ k.transpose(-2, -1)) / math.sqrt(q.shape[-1])
-            scores = scores.masked_fill(self.later[:length, :length], float("-inf"))
-            y = F.softmax(scores, -1) @ v
+            y = F.softmax(scores + self.later[:length, :length], -1) @ v
         return self.out(y.transpose(1, 2).reshape(batch, length, channels))
 
 

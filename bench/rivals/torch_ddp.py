@@ -79,7 +79,9 @@ def train(rank, options, rendezvous):
         torch.distributed.init_process_group(
             "gloo", init_method="file://" + rendezvous, rank=rank, world_size=options.processes
         )
-        step_model = nn.parallel.DistributedDataParallel(model, gradient_as_bucket_view=True)
+        step_model = nn.parallel.DistributedDataParallel(
+            model, gradient_as_bucket_view=True, broadcast_buffers=False
+        )
     if options.compile:
         step_model = torch.compile(step_model)
     order = torch.randperm(data.size)
