@@ -66,19 +66,6 @@ const std::vector<SectionKeys>& known_keys() {
   return kKeys;
 }
 
-// The value whose name stands at `key`.
-template <typename Enum, std::size_t N>
-std::optional<Enum> choice(const RecipeTable& table, std::string_view key, const std::array<Enum, N>& values) {
-  const std::optional<std::string> name = table.string(key);
-  if (!name) return std::nullopt;
-  for (const Enum value : values) {
-    if (name_of(value) == *name) return value;
-  }
-  std::array<std::string_view, N> names;
-  std::transform(values.begin(), values.end(), names.begin(), [](Enum value) { return name_of(value); });
-  table.fail(key, fmt::format("expected one of {}, found \"{}\"", fmt::join(names, ", "), *name));
-}
-
 optim::Optimizer read_optimizer(const RecipeTable& table) {
   const OptimizerKind kind = required(table, "optimizer.kind", choice(table, "optimizer.kind", kOptimizers),
                                       "sgd, sgd_momentum, rmsprop, adam or adamw");

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/nearest.h"
 #include "cli/recipe.h"
 #include "cli/recipe_table.h"
 
@@ -40,6 +44,20 @@ template <typename T>
 T required(const RecipeTable& table, std::string_view key, std::optional<T> value, std::string_view what) {
   if (!value) table.fail(key, fmt::format("missing; expected {}", what));
   return *std::move(value);
+}
+
+// The value whose name stands at `key`; an unknown word is an error that suggests the nearest name.
+template <typename Enum, std::size_t N>
+std::optional<Enum> choice(const RecipeTable& table, std::string_view key, const std::array<Enum, N>& values) {
+  const std::optional<std::string> name = table.string(key);
+  if (!name) return std::nullopt;
+  std::array<std::string_view, N> names;
+  std::ranges::transform(values, names.begin(), [](Enum value) { return name_of(value); });
+  const auto found = std::ranges::find(names, *name);
+  if (found != names.end()) return values[static_cast<std::size_t>(found - names.begin())];
+  const std::string meant = nearest(*name, names);
+  table.fail(key, fmt::format("expected one of {}, found \"{}\"{}", fmt::join(names, ", "), *name,
+                              meant.empty() ? "" : fmt::format("; did you mean \"{}\"?", meant)));
 }
 
 }  // namespace viva::cli

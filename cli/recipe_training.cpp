@@ -26,20 +26,6 @@ using optim::ScheduleKind;
 constexpr IntegerRange kStepCount{0, 1'000'000'000'000};
 constexpr std::array<std::string_view, 4> kGroupKeys{"params", "lr", "weight_decay", "frozen"};
 
-// The value whose name stands at `key`; an unknown word is an error that suggests the nearest name.
-template <typename Enum, std::size_t N>
-std::optional<Enum> word(const RecipeTable& table, std::string_view key, const std::array<Enum, N>& values) {
-  const std::optional<std::string> name = table.string(key);
-  if (!name) return std::nullopt;
-  std::array<std::string_view, N> names;
-  std::ranges::transform(values, names.begin(), [](Enum value) { return name_of(value); });
-  const auto found = std::ranges::find(names, *name);
-  if (found != names.end()) return values[static_cast<std::size_t>(found - names.begin())];
-  const std::string meant = nearest(*name, names);
-  table.fail(key, fmt::format("expected one of {}, found \"{}\"{}", fmt::join(names, ", "), *name,
-                              meant.empty() ? "" : fmt::format("; did you mean \"{}\"?", meant)));
-}
-
 std::optional<double> positive(const RecipeTable& table, std::string_view key) {
   const std::optional<double> value = table.number(key);
   if (value && !(std::isfinite(*value) && *value > 0)) {
@@ -126,7 +112,7 @@ ScheduleRecipe read_schedule(const RecipeTable& table) {
   using enum ScheduleKind;
   if (!table.has("schedule")) return {};
   ScheduleRecipe schedule;
-  const auto kind = word(table, "schedule.kind", std::array{kConstant, kStep, kLinear, kCosine});
+  const auto kind = choice(table, "schedule.kind", std::array{kConstant, kStep, kLinear, kCosine});
   if (!kind) table.fail("schedule.kind", "missing; expected constant, step, linear or cosine");
   schedule.kind = *kind;
   for (const std::string_view key : {"schedule.total_steps", "schedule.final_factor"}) {
@@ -162,7 +148,7 @@ std::vector<optim::ParamGroup> read_groups(const RecipeTable& table) {
 }
 
 DecayedParams read_decay(const RecipeTable& table, OptimizerKind kind) {
-  const auto decay = word(table, "optimizer.decay", std::array{DecayedParams::kAll, DecayedParams::kMatrices});
+  const auto decay = choice(table, "optimizer.decay", std::array{DecayedParams::kAll, DecayedParams::kMatrices});
   if (decay && kind != OptimizerKind::kAdamW) {
     table.fail("optimizer.decay", fmt::format("{} has no such setting, only adamw", name_of(kind)));
   }
@@ -174,12 +160,12 @@ optim::Clipping read_clipping(const RecipeTable& table) {
 }
 
 NonFinite read_non_finite(const RecipeTable& table) {
-  return word(table, "train.non_finite", std::array{NonFinite::kIgnore, NonFinite::kError, NonFinite::kSkip})
+  return choice(table, "train.non_finite", std::array{NonFinite::kIgnore, NonFinite::kError, NonFinite::kSkip})
       .value_or(NonFinite::kIgnore);
 }
 
 Precision read_precision(const RecipeTable& table) {
-  const auto precision = word(table, "train.precision", std::array{Precision::kF32, Precision::kBf16});
+  const auto precision = choice(table, "train.precision", std::array{Precision::kF32, Precision::kBf16});
   if (precision == Precision::kBf16 && !bf16_available()) {
     table.fail(
         "train.precision",
@@ -189,7 +175,7 @@ Precision read_precision(const RecipeTable& table) {
 }
 
 OnException read_on_exception(const RecipeTable& table) {
-  return word(table, "train.on_exception", std::array{OnException::kFail, OnException::kRetry})
+  return choice(table, "train.on_exception", std::array{OnException::kFail, OnException::kRetry})
       .value_or(OnException::kFail);
 }
 

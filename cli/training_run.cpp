@@ -18,6 +18,7 @@
 #include "viva/base/cpu.h"
 #include "viva/base/error.h"
 #include "viva/data/augment.h"
+#include "viva/distributed/step_rules.h"
 #include "viva/nn/classifier.h"
 
 namespace viva::cli {
@@ -147,8 +148,7 @@ std::int64_t TrainingRun::steps_per_epoch() const {
 }
 
 std::int64_t TrainingRun::planned_steps() const {
-  if (num_steps_ >= 0) return num_steps_;
-  return (config_.epochs * loader_.size() + config_.batches_per_step - 1) / config_.batches_per_step;
+  return distributed::StepSchedule(config_, loader_.size()).last_step(0, num_steps_);
 }
 
 distributed::ComputeGrads TrainingRun::loss() const {

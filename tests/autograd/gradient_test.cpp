@@ -241,6 +241,11 @@ TEST(Gradient, LayerNormalisation) {
     expect_gradient([](Tape&, Inputs in) { return layer_norm(in[0], in[1], in[2], 0.1); },
                     {random_tensor(shape, 21), random_tensor(width, 22), random_tensor(width, 23)}, to_string(shape));
   }
+  // One variable as weight and bias, which gets both gradients; and weight alone, or x alone.
+  const Tensor x = random_tensor({3, 5}, 21), w = random_tensor({5}, 22);
+  expect_gradient([](Tape&, Inputs in) { return layer_norm(in[0], in[1], in[1], 0.1); }, {x, w});
+  expect_gradient([&](Tape& t, Inputs in) { return layer_norm(t.constant(x), in[0], t.constant(w), 0.1); }, {w});
+  expect_gradient([&](Tape& t, Inputs in) { return layer_norm(in[0], t.constant(w), t.constant(w), 0.1); }, {x});
   // Every value of a row of one element is its own mean.
   expect_gradient([](Tape&, Inputs in) { return layer_norm(in[0], in[1], in[2]); },
                   {random_tensor({4, 1}, 21), random_tensor({1}, 22), random_tensor({1}, 23)});

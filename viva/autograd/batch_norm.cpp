@@ -3,8 +3,6 @@
 #include <cmath>
 #include <string>
 
-#include "viva/autograd/pointwise_kernels.h"
-
 namespace viva::autograd {
 namespace {
 
@@ -89,11 +87,7 @@ Variable record(const Extents& e, const Variable& statistics, bool own, const Va
                  bias.value().values<T>().data(), y.mutable_values<T>().data());
   });
   return tape.record(y, {x, weight, bias}, [=](Gradients& gradients) {
-    // One pass computes all three gradients, wanted or not.
-    Arena& arena = gradients.arena();
-    const Tensor dweight = Tensor::in(arena, weight.shape(), x.dtype());
-    const Tensor dbias = Tensor::in(arena, bias.shape(), x.dtype());
-    const auto compute = [&](const Tensor& dx) {
+    const auto compute = [&](const Tensor& dx, const Tensor& dweight, const Tensor& dbias) {
       visit_floating(x.dtype(), "batch_norm", [&](auto type) {
         using T = decltype(type);
         backward<T>(e, x.value().values<T>().data(), normal_of<T>(statistics), weight.value().values<T>().data(),
@@ -101,13 +95,7 @@ Variable record(const Extents& e, const Variable& statistics, bool own, const Va
                     dweight.mutable_values<T>().data(), dbias.mutable_values<T>().data());
       });
     };
-    if (x.requires_grad()) {
-      gradients.add(x, compute);
-    } else {
-      compute(Tensor::in(arena, x.shape(), x.dtype()));
-    }
-    gradients.add(weight, [&](const Tensor& out) { copy(dweight, out); });
-    gradients.add(bias, [&](const Tensor& out) { copy(dbias, out); });
+    gradients.add_together(compute, x, weight, bias);
   });
 }
 

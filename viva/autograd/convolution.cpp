@@ -59,25 +59,6 @@ Pool2dShape shape_of_pool(const Image& image, const Pool2dShape& settings) {
   return shape;
 }
 
-// Adds the gradients of weight and, with one, of the bias, which compute(dweight, dbias) writes at once: where only one
-// of them is wanted, the other is scratch. dbias is null without a bias.
-template <typename T, typename Compute>
-void add_weight_gradients(Gradients& gradients, const Variable& weight, const Variable& bias, bool with_bias,
-                          Compute compute) {
-  if (!weight.requires_grad() && !(with_bias && bias.requires_grad())) return;
-  Arena& arena = gradients.arena();
-  const Tensor db = with_bias ? Tensor::in(arena, bias.shape(), weight.dtype()) : Tensor();
-  const auto write = [&](const Tensor& dw) {
-    compute(dw.mutable_values<T>().data(), with_bias ? db.mutable_values<T>().data() : nullptr);
-  };
-  if (weight.requires_grad()) {
-    gradients.add(weight, write);
-  } else {
-    write(Tensor::in(arena, weight.shape(), weight.dtype()));
-  }
-  if (with_bias) gradients.add(bias, [&](const Tensor& out) { copy(db, out); });
-}
-
 // A convolution with its pooling, and the slices of samples that both work on: those of Note [Slices].
 struct PooledConvolution {
   Conv2dShape conv;
@@ -114,7 +95,7 @@ void forward(const PooledConvolution& p, const T* x, const T* weight, const T* b
   });
 }
 
-// dx and dweight may be null; dbias is where there is no bias.
+// dx may be null; dbias is where there is no bias.
 template <typename T>
 void backward(const PooledConvolution& p, const T* x, const T* weight, const T* dy, const std::uint16_t* places, T* dx,
               T* dweight, T* dbias, Arena& arena) {
@@ -124,15 +105,13 @@ void backward(const PooledConvolution& p, const T* x, const T* weight, const T* 
   T* const dconvolved = arena.allocate<T>(static_cast<std::size_t>(p.slice_size() * p.conv_size())).data();
   T* const weight_part = arena.allocate<T>(weights).data();
   T* const bias_part = dbias == nullptr ? nullptr : arena.allocate<T>(biases).data();
-  if (dweight != nullptr) std::fill_n(dweight, weights, T{0});
+  std::fill_n(dweight, weights, T{0});
   std::fill_n(dbias, biases, T{0});
   p.for_each_slice([&](const PooledConvolution& slice, std::int64_t sample) {
     max_pool2d_backward<T>(slice.pool, dy + p.out_begin(sample), places + p.out_begin(sample), dconvolved);
-    if (dweight != nullptr) {
-      conv2d_backward_weights<T>(slice.conv, x + p.in_begin(sample), dconvolved, weight_part, bias_part, arena);
-      for (std::size_t i = 0; i < weights; ++i) dweight[i] += weight_part[i];
-      for (std::size_t i = 0; i < biases; ++i) dbias[i] += bias_part[i];
-    }
+    conv2d_backward_weights<T>(slice.conv, x + p.in_begin(sample), dconvolved, weight_part, bias_part, arena);
+    for (std::size_t i = 0; i < weights; ++i) dweight[i] += weight_part[i];
+    for (std::size_t i = 0; i < biases; ++i) dbias[i] += bias_part[i];
     if (dx != nullptr) conv2d_backward_data<T>(slice.conv, dconvolved, weight, dx + p.in_begin(sample), arena);
   });
 }
@@ -166,16 +145,18 @@ Variable conv2d(const Variable& x, const Variable& weight, const std::optional<V
     conv2d_forward<T>(s, x.value().values<T>().data(), weight.value().values<T>().data(),
                       bias ? bias->value().values<T>().data() : nullptr, y.mutable_values<T>().data(), tape.arena());
   });
-  const Variable offset = bias.value_or(weight);
+  const Variable offset = bias ? *bias : tape.constant({});
   return tape.record(y, {x, weight, offset}, [x, weight, offset, s](Gradients& gradients) {
     visit_floating(x.dtype(), "conv2d", [&](auto type) {
       using T = decltype(type);
       Arena& arena = gradients.arena();
       if (s.relu) through_relu<T>(gradients);
       const T* const dy = gradients.output().values<T>().data();
-      add_weight_gradients<T>(gradients, weight, offset, s.bias, [&](T* dw, T* db) {
-        conv2d_backward_weights<T>(s, x.value().values<T>().data(), dy, dw, db, arena);
-      });
+      const auto compute = [&](const Tensor& dweight, const Tensor& dbias) {
+        conv2d_backward_weights<T>(s, x.value().values<T>().data(), dy, dweight.mutable_values<T>().data(),
+                                   s.bias ? dbias.mutable_values<T>().data() : nullptr, arena);
+      };
+      gradients.add_together(compute, weight, offset);
       gradients.add(x, [&](const Tensor& dx) {
         conv2d_backward_data<T>(s, dy, weight.value().values<T>().data(), dx.mutable_values<T>().data(), arena);
       });
@@ -220,29 +201,24 @@ Variable conv2d_max_pool2d(const Variable& x, const Variable& weight, const std:
                tape.arena());
   });
   if (p.rectified) unary(Unary::kRelu, 0, y, y, nullptr);
-  const Variable offset = bias.value_or(weight);
+  const Variable offset = bias ? *bias : tape.constant({});
   return tape.record(y, {x, weight, offset}, [x, weight, offset, p, places = places.data()](Gradients& gradients) {
     visit_floating(x.dtype(), "conv2d_max_pool2d", [&](auto type) {
       using T = decltype(type);
       if (p.rectified) through_relu<T>(gradients);
-      const auto compute = [&](T* dx, T* dweight, T* dbias) {
+      const auto compute = [&](T* dx, const Tensor& dweight, const Tensor& dbias) {
         backward<T>(p, x.value().values<T>().data(), weight.value().values<T>().data(),
-                    gradients.output().values<T>().data(), places, dx, dweight, dbias, gradients.arena());
+                    gradients.output().values<T>().data(), places, dx, dweight.mutable_values<T>().data(),
+                    p.conv.bias ? dbias.mutable_values<T>().data() : nullptr, gradients.arena());
       };
-      const bool b = p.conv.bias;
+      // The gradient of an image that nobody asks for is not worth its time.
       if (!x.requires_grad()) {
-        return add_weight_gradients<T>(gradients, weight, offset, b, [&](T* dw, T* db) { compute(nullptr, dw, db); });
+        return gradients.add_together([&](const Tensor& dw, const Tensor& db) { compute(nullptr, dw, db); }, weight,
+                                      offset);
       }
-      // One pass over the slices computes all gradients.
-      gradients.add(x, [&](const Tensor& dx) {
-        T* const to = dx.mutable_values<T>().data();
-        bool done = false;
-        add_weight_gradients<T>(gradients, weight, offset, b, [&](T* dw, T* db) {
-          compute(to, dw, db);
-          done = true;
-        });
-        if (!done) compute(to, nullptr, nullptr);
-      });
+      gradients.add_together(
+          [&](const Tensor& dx, const Tensor& dw, const Tensor& db) { compute(dx.mutable_values<T>().data(), dw, db); },
+          x, weight, offset);
     });
   });
 }

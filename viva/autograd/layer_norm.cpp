@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "viva/autograd/pointwise_kernels.h"
 #include "viva/tensor/layer_norm.h"
 
 namespace viva::autograd {
@@ -34,11 +33,7 @@ Variable layer_norm(const Variable& x, const Variable& weight, const Variable& b
                           bias.value().values<T>().data(), y.mutable_values<T>().data(), statistics_of(type));
   });
   return tape.record(y, {x, weight, bias}, [x, weight, bias, shape, statistics_of](Gradients& gradients) {
-    Arena& arena = gradients.arena();
-    // One pass computes all three gradients, wanted or not.
-    const Tensor dweight = Tensor::in(arena, weight.shape(), x.dtype());
-    const Tensor dbias = Tensor::in(arena, bias.shape(), x.dtype());
-    const auto compute = [&](const Tensor& dx) {
+    const auto compute = [&](const Tensor& dx, const Tensor& dweight, const Tensor& dbias) {
       visit_floating(x.dtype(), "layer_norm", [&](auto type) {
         using T = decltype(type);
         layer_norm_backward<T>(shape, x.value().values<T>().data(), weight.value().values<T>().data(),
@@ -47,13 +42,7 @@ Variable layer_norm(const Variable& x, const Variable& weight, const Variable& b
                                dbias.mutable_values<T>().data());
       });
     };
-    if (x.requires_grad()) {
-      gradients.add(x, compute);
-    } else {
-      compute(Tensor::in(arena, x.shape(), x.dtype()));
-    }
-    gradients.add(weight, [&](const Tensor& out) { copy(dweight, out); });
-    gradients.add(bias, [&](const Tensor& out) { copy(dbias, out); });
+    gradients.add_together(compute, x, weight, bias);
   });
 }
 

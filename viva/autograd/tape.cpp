@@ -8,28 +8,32 @@ namespace viva::autograd {
 
 Arena& Gradients::arena() const { return tape_->arena(); }
 
-// The place of the first contribution is the gradient itself; a later one is written aside and added.
-Tensor Gradients::begin(Node& x) {
-  if (x.has_grad) return tape_->take_gradient(x.value);
+Gradients::Contribution Gradients::begin(Node& x) {
+  if (x.has_grad) return {tape_->take_gradient(x.value), &x};
+  x.has_grad = true;
   x.grad = x.param >= 0 ? tape_->sink_->grad(static_cast<std::size_t>(x.param)) : tape_->take_gradient(x.value);
-  return x.grad;
+  return {x.grad};
 }
 
-Tensor Gradients::begin_last(Node& x) {
+Gradients::Contribution Gradients::begin_last(Node& x) {
   if (x.has_grad || x.param >= 0) return begin(x);
+  x.has_grad = true;
   x.grad = node_->grad.reshape(x.value.shape());
   node_->grad_passed_on = true;
-  return x.grad;
+  return {x.grad};
 }
 
-void Gradients::end(Node& x, const Tensor& out) {
-  if (x.has_grad) {
-    add_to(x.grad, out);
-    Node& aside = tape_->append({});
-    aside.grad = out;
-    tape_->give_back(aside);
-  }
-  x.has_grad = true;
+Gradients::Contribution Gradients::begin_or_scratch(const Variable& x) {
+  if (x.requires_grad()) return begin(*x.node_);
+  return {tape_->allocate(x.shape(), x.dtype())};
+}
+
+void Gradients::end(const Contribution& contribution) {
+  if (contribution.added_to == nullptr) return;
+  add_to(contribution.added_to->grad, contribution.out);
+  Node& aside = tape_->append({});
+  aside.grad = contribution.out;
+  tape_->give_back(aside);
 }
 
 Tape::~Tape() {

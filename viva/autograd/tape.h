@@ -3,9 +3,12 @@
 // Source: reverse mode, Linnainmaa (1976); the record is made while the loss is computed.
 #pragma once
 
+#include <array>
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <new>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -68,26 +71,43 @@ class Gradients {
   template <typename F>
   void add(const Variable& x, F&& fill) {
     if (!x.requires_grad()) return;
-    const Tensor out = begin(*x.node_);
-    fill(out);
-    end(*x.node_, out);
+    const Contribution to_x = begin(*x.node_);
+    fill(to_x.out);
+    end(to_x);
+  }
+  // The same for several operands, where one kernel computes what all of them get: fill(out, …), with scratch memory
+  // for those whose gradient nobody wants. Does nothing where that is all of them.
+  template <typename F, std::same_as<Variable>... Variables>
+  void add_together(F&& fill, const Variables&... xs) {
+    if (!(xs.requires_grad() || ...)) return;
+    // Braces keep the order: a variable may stand here twice.
+    const std::array<Contribution, sizeof...(xs)> contributions{begin_or_scratch(xs)...};
+    std::apply([&](const auto&... each) { fill(each.out...); }, contributions);
+    for (const Contribution& contribution : contributions) end(contribution);
   }
   // The same, for an `x` as large as the output, where fill may write over output() itself while it reads the same
   // place: saves memory. output() is used up: no add may follow.
   template <typename F>
   void add_last(const Variable& x, F&& fill) {
     if (!x.requires_grad()) return;
-    const Tensor out = begin_last(*x.node_);
-    fill(out);
-    end(*x.node_, out);
+    const Contribution to_x = begin_last(*x.node_);
+    fill(to_x.out);
+    end(to_x);
   }
 
  private:
   friend class Tape;
   Gradients(Tape& tape, Node& node) : tape_(&tape), node_(&node) {}
-  Tensor begin(Node& x);
-  Tensor begin_last(Node& x);
-  void end(Node& x, const Tensor& out);
+
+  // What an operation adds to a gradient: written into the gradient itself where it is the first, else aside.
+  struct Contribution {
+    Tensor out;
+    Node* added_to = nullptr;  // the node whose gradient it is to be added to, if it stands aside
+  };
+  Contribution begin(Node& x);
+  Contribution begin_last(Node& x);
+  Contribution begin_or_scratch(const Variable& x);
+  void end(const Contribution& contribution);
 
   Tape* tape_;
   Node* node_;

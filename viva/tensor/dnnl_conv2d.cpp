@@ -1,7 +1,6 @@
 #include "viva/tensor/dnnl_conv2d.h"
 
 #include <algorithm>
-#include <deque>
 #include <optional>
 #include <type_traits>
 
@@ -60,19 +59,6 @@ struct Problem {
   }
 };
 
-dnnl::primitive_attr attributes_of(const Conv2dShape& s) {
-  dnnl::primitive_attr attributes = user_scratchpad();
-  if (!s.relu) return attributes;
-  dnnl::post_ops relu;
-#if DNNL_VERSION_MAJOR >= 3
-  relu.append_eltwise(dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
-#else
-  relu.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
-#endif
-  attributes.set_post_ops(relu);
-  return attributes;
-}
-
 // The primitive's descriptor, empty where there is no kernel; `hint` is the forward descriptor that a backward one
 // asks for. oneDNN 2 describes an operation before it makes the primitive's descriptor; 3 does both at once.
 template <typename Primitive, typename... Hint>
@@ -120,7 +106,7 @@ class Kernel {
  public:
   Kernel(Operation operation, const Conv2dShape& shape) : operation_(operation), shape_(shape) {
     const Problem p(shape);
-    const auto attributes = attributes_of(shape);
+    const auto attributes = kernel_attributes(shape.relu);
     if (operation == Operation::kForward) {
       const auto chosen = choose<Forward>(shape, p, attributes);
       first_.emplace(DnnlDirection::kIn, p.input, chosen.src_desc());
@@ -130,7 +116,7 @@ class Kernel {
               {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_BIAS});
       return;
     }
-    const auto plain = user_scratchpad();
+    const auto plain = kernel_attributes();
     const auto hint = choose<Forward>(shape, p, plain);
     if (operation == Operation::kBackwardData) {
       const auto chosen = choose<BackwardData>(shape, p, plain, hint);
@@ -187,18 +173,6 @@ class Kernel {
   std::optional<DnnlExecution> execution_;
 };
 
-// This thread's kernels, the most recently made first. A model uses a handful of shapes; the bound keeps a caller who
-// never repeats one from growing without end.
-Kernel& kernel_for(Operation operation, const Conv2dShape& shape) {
-  constexpr std::size_t kMost = 256;
-  thread_local std::deque<Kernel> kernels;
-  for (Kernel& kernel : kernels) {
-    if (kernel.is(operation, shape)) return kernel;
-  }
-  if (kernels.size() == kMost) kernels.pop_back();
-  return kernels.emplace_front(operation, shape);
-}
-
 // Calls run(kernel, sample) for each slice, which begins at `sample`; before it set(kernel) for each kernel. See
 // Note [Slices].
 template <typename Set, typename Run>
@@ -209,7 +183,7 @@ void for_each_slice(Operation operation, const Conv2dShape& shape, Arena& arena,
     const Arena::Scope constant(arena);
     Conv2dShape slice = shape;
     slice.batch = size;
-    Kernel& kernel = kernel_for(operation, slice);
+    Kernel& kernel = kernel_for<Kernel>(operation, slice);
     set(kernel);
     for (std::int64_t sample = begin; sample < end; sample += size) {
       const Arena::Scope scope(arena);
@@ -276,7 +250,7 @@ std::int64_t channel_block() {
     Conv2dShape shape{.batch = 1, .in_channels = 64, .height = 16, .width = 16, .out_channels = 64};
     shape.kernel_h = shape.kernel_w = 3;
     const Problem p(shape);
-    const auto chosen = describe<Forward>(p, dnnl::algorithm::convolution_direct, user_scratchpad()).src_desc();
+    const auto chosen = describe<Forward>(p, dnnl::algorithm::convolution_direct, kernel_attributes()).src_desc();
     const memory::dims dims{shape.batch, shape.in_channels, shape.height, shape.width};
     return chosen == image(dims, 16) ? 16 : chosen == image(dims, 8) ? 8 : 1;
   }();
@@ -288,7 +262,8 @@ bool winograd_available(const Conv2dShape& shape) {
   const KernelScope scope;
   Conv2dShape slice = shape;
   slice.batch = kConv2dSlice;
-  return static_cast<bool>(describe<Forward>(Problem(slice), dnnl::algorithm::convolution_winograd, user_scratchpad()));
+  return static_cast<bool>(
+      describe<Forward>(Problem(slice), dnnl::algorithm::convolution_winograd, kernel_attributes()));
 }
 
 }  // namespace viva

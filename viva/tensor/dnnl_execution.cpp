@@ -9,9 +9,17 @@ dnnl::engine& cpu_engine() {
   return engine;
 }
 
-dnnl::primitive_attr user_scratchpad() {
+dnnl::primitive_attr kernel_attributes(bool relu) {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  if (!relu) return attributes;
+  dnnl::post_ops operations;
+#if DNNL_VERSION_MAJOR >= 3
+  operations.append_eltwise(dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
+#else
+  operations.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
+#endif
+  attributes.set_post_ops(operations);
   return attributes;
 }
 
@@ -43,7 +51,7 @@ DnnlOperand::DnnlOperand(DnnlDirection direction, const dnnl::memory::desc& outs
   const bool in = direction == DnnlDirection::kIn;
   const dnnl::memory &from = in ? outside_ : inside_, &to = in ? inside_ : outside_;
   const dnnl::reorder::primitive_desc description(cpu_engine(), from.get_desc(), cpu_engine(), to.get_desc(),
-                                                  user_scratchpad());
+                                                  kernel_attributes());
   reorder_.emplace(dnnl::reorder(description),
                    std::vector<dnnl_exec_arg_t>{{DNNL_ARG_FROM, from.get()}, {DNNL_ARG_TO, to.get()}},
                    description.scratchpad_desc());

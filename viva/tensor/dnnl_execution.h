@@ -2,6 +2,7 @@
 // have another layout inside the kernel than outside.
 #pragma once
 
+#include <deque>
 #include <dnnl.hpp>
 #include <optional>
 #include <vector>
@@ -12,8 +13,8 @@ namespace viva {
 
 dnnl::engine& cpu_engine();
 
-// The attributes of a primitive whose scratch memory comes from an Arena.
-dnnl::primitive_attr user_scratchpad();
+// The attributes of a primitive whose scratch memory comes from an Arena, and whose results may go through a ReLU.
+dnnl::primitive_attr kernel_attributes(bool relu = false);
 
 // A primitive, its arguments and its scratch memory. Used by the thread that made it.
 class DnnlExecution {
@@ -56,5 +57,18 @@ class DnnlOperand {
   std::size_t inside_size_;
   std::optional<DnnlExecution> reorder_;
 };
+
+// This thread's kernels of one kind, the most recently made first. A model uses a handful of shapes; the bound keeps a
+// caller who never repeats one from growing without end. A Kernel is made from `key` and says whether it is(key).
+template <typename Kernel, typename... Key>
+Kernel& kernel_for(const Key&... key) {
+  constexpr std::size_t kMost = 256;
+  thread_local std::deque<Kernel> kernels;
+  for (Kernel& kernel : kernels) {
+    if (kernel.is(key...)) return kernel;
+  }
+  if (kernels.size() == kMost) kernels.pop_back();
+  return kernels.emplace_front(key...);
+}
 
 }  // namespace viva

@@ -1,6 +1,5 @@
 #include "viva/tensor/dnnl_matmul.h"
 
-#include <deque>
 #include <optional>
 #include <vector>
 
@@ -36,16 +35,7 @@ struct Problem {
 
 // oneDNN 2 describes an operation before it makes the primitive's descriptor; 3 does both at once.
 dnnl::matmul::primitive_desc describe(const MatmulShape& s, const Problem& p) {
-  dnnl::primitive_attr attributes = user_scratchpad();
-  if (s.relu) {
-    dnnl::post_ops relu;
-#if DNNL_VERSION_MAJOR >= 3
-    relu.append_eltwise(dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
-#else
-    relu.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
-#endif
-    attributes.set_post_ops(relu);
-  }
+  const dnnl::primitive_attr attributes = kernel_attributes(s.relu);
 #if DNNL_VERSION_MAJOR >= 3
   return s.bias ? dnnl::matmul::primitive_desc(cpu_engine(), p.inner_a, p.inner_b, p.bias, p.out, attributes)
                 : dnnl::matmul::primitive_desc(cpu_engine(), p.inner_a, p.inner_b, p.out, attributes);
@@ -61,7 +51,7 @@ class Kernel {
  public:
   explicit Kernel(const MatmulShape& shape) : Kernel(shape, Problem(shape)) {}
 
-  const MatmulShape& shape() const { return shape_; }
+  bool is(const MatmulShape& shape) const { return shape_ == shape; }
 
   void run(const float* a, const float* b, const float* bias, float* out, Arena& arena) {
     const Arena::Scope scope(arena);
@@ -94,23 +84,11 @@ class Kernel {
   std::optional<DnnlExecution> execution_;
 };
 
-// This thread's kernels, the most recently made first. A model uses a handful of shapes; the bound keeps a caller who
-// never repeats one from growing without end.
-Kernel& kernel_for(const MatmulShape& shape) {
-  constexpr std::size_t kMost = 256;
-  thread_local std::deque<Kernel> kernels;
-  for (Kernel& kernel : kernels) {
-    if (kernel.shape() == shape) return kernel;
-  }
-  if (kernels.size() == kMost) kernels.pop_back();
-  return kernels.emplace_front(shape);
-}
-
 }  // namespace
 
 void dnnl_matmul(const MatmulShape& shape, const float* a, const float* b, const float* bias, float* out,
                  Arena& arena) {
-  kernel_for(shape).run(a, b, bias, out, arena);
+  kernel_for<Kernel>(shape).run(a, b, bias, out, arena);
 }
 
 }  // namespace viva
