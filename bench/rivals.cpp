@@ -18,7 +18,7 @@ struct Output {
 };
 
 // What a shell command prints on stdout and stderr.
-Output run(const std::string& command) {
+Output output_of(const std::string& command) {
   FILE* pipe = popen((command + " 2>&1").c_str(), "r");
   if (pipe == nullptr) throw Error("bench: cannot start " + command);
   Output output;
@@ -36,7 +36,7 @@ std::string last_line(std::string text) {
 }  // namespace
 
 Torch::Torch() {
-  const Output output = run("/usr/bin/python3 " VIVA_RIVALS_DIRECTORY "/torch_ddp.py --describe");
+  const Output output = output_of("/usr/bin/python3 " VIVA_RIVALS_DIRECTORY "/torch_ddp.py --describe");
   const nlohmann::json answer = nlohmann::json::parse(last_line(output.text), nullptr, false);
   if (output.status != 0 || !answer.is_object()) {
     reason_ = "PyTorch cannot be imported (./dev setup rivals installs it): " + last_line(output.text);
@@ -86,7 +86,7 @@ double Torch::measure(const RivalSetup& setup) const {
       "--warm-up {}{}{}",
       VIVA_RIVALS_DIRECTORY, setup.model, setup.processes, setup.threads, setup.batch_size, setup.steps,
       setup.warm_up_steps, setup.fused ? " --fused" : "", setup.compiled ? " --compile" : "");
-  const Output output = run(command);
+  const Output output = output_of(command);
   const nlohmann::json answer = nlohmann::json::parse(last_line(output.text), nullptr, false);
   if (output.status != 0 || !answer.is_object()) {
     throw Error(fmt::format("bench: the rival failed: {}\n{}", command, output.text));

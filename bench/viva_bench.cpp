@@ -120,7 +120,7 @@ void warn_if_busy() {
   }
 }
 
-void run(const Options& options) {
+void run_all(const Options& options) {
   warn_if_busy();
   report_header();
   if (options.wants("machine")) machine(options);
@@ -148,7 +148,7 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"mlp", "cnn", "gpt"}));
   CLI11_PARSE(app, argc, argv);
   try {
-    viva::bench::run(options);
+    viva::bench::run_all(options);
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 1;

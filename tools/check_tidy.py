@@ -19,14 +19,17 @@ FOLDERS = ("viva", "cli", "examples", "bench")
 
 
 def compile_commands(build):
-    """(path relative to the root, command) of the project's own files."""
+    """(path relative to the root, command) of the project's own files and of the files that compile several at a time."""
     database = build / "compile_commands.json"
     if not database.is_file():
         sys.exit(f"{database}: not there; configure {build} first")
     for entry in json.loads(database.read_text(encoding="utf-8")):
         path = pathlib.Path(entry["directory"], entry["file"]).resolve()
-        if path.is_relative_to(includes.ROOT) and path.relative_to(includes.ROOT).parts[0] in FOLDERS:
-            yield path.relative_to(includes.ROOT), entry["command"]
+        for root in (build.resolve(), includes.ROOT):
+            if path.is_relative_to(root):
+                if path.relative_to(root).parts[0] in FOLDERS:
+                    yield path, entry["command"]
+                break
 
 
 def digest(path, command, common):

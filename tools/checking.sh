@@ -16,6 +16,7 @@ run_checks() {
   local failed=()
   one_check formatting check_formatting
   one_check layering python3 tools/check_layers.py
+  one_check names python3 tools/check_names.py
   one_check snippets python3 tools/check_snippets.py
   one_check clang-tidy python3 tools/check_tidy.py build/release
   [[ ${#failed[@]} -eq 0 ]] || die "check: failed: ${failed[*]}"

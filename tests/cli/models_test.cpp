@@ -13,12 +13,6 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-nlohmann::json json_of(const ProgramResult& result) {
-  EXPECT_EQ(result.exit_code, 0) << result.err;
-  const std::string text = result.out.substr(0, result.out.find_last_not_of('\n') + 1);
-  return nlohmann::json::parse(text.substr(text.rfind('\n') + 1));
-}
-
 // 30 grey images of 8 x 8 with labels 0 to 2, and a recipe for the convolutional network.
 void write_cnn(const TinyProblem& problem) {
   std::string pixels;

@@ -24,17 +24,6 @@ using testing::HasSubstr;
 using testing::MatchesRegex;
 using testing::StartsWith;
 
-std::string last_line(const std::string& text) {
-  EXPECT_THAT(text, EndsWith("\n"));
-  const std::string lines = text.substr(0, text.size() - 1);
-  return lines.substr(lines.rfind('\n') + 1);
-}
-
-json json_of(const ProgramResult& result) {
-  EXPECT_EQ(result.exit_code, 0) << result.err;
-  return json::parse(last_line(result.out));
-}
-
 TEST(Program, TrainsAndPrintsItsResults) {
   const TinyProblem problem;
   const std::vector<std::string> before = problem.files();

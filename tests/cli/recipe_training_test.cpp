@@ -27,13 +27,13 @@ const std::string kStart =
     "[train]\nepochs = 2\n"
     "[optimizer]\nkind = \"adamw\"\nlr = 0.5\n";
 
-Recipe parse(const std::string& lines, const std::vector<std::string>& overrides = {}) {
+Recipe parse_training(const std::string& lines, const std::vector<std::string>& overrides = {}) {
   return parse_recipe(kStart + lines, "r.toml", overrides);
 }
 
-std::string error_of(const std::string& lines, const std::vector<std::string>& overrides = {}) {
+std::string training_error_of(const std::string& lines, const std::vector<std::string>& overrides = {}) {
   try {
-    parse(lines, overrides);
+    parse_training(lines, overrides);
   } catch (const ConfigError& error) {
     return error.what();
   }
@@ -41,7 +41,7 @@ std::string error_of(const std::string& lines, const std::vector<std::string>& o
 }
 
 TEST(RecipeTraining, WithoutTheKeysNothingIsScheduledClippedOrGuarded) {
-  const Recipe recipe = parse("");
+  const Recipe recipe = parse_training("");
   EXPECT_EQ(recipe.schedule.for_run(10).factor(9), 1);
   EXPECT_FALSE(recipe.train.clipping.any());
   EXPECT_EQ(recipe.train.non_finite, NonFinite::kIgnore);
@@ -50,7 +50,7 @@ TEST(RecipeTraining, WithoutTheKeysNothingIsScheduledClippedOrGuarded) {
 }
 
 TEST(RecipeTraining, ReadsEveryKey) {
-  const Recipe recipe = parse(
+  const Recipe recipe = parse_training(
       "decay = \"matrices\"\n"
       "groups = [{params = [\"*.bias\", \"head.*\"], lr = 1, weight_decay = 0.25}, {params = [\"w\"], frozen = true}]\n"
       "[schedule]\nkind = \"linear\"\nwarmup_steps = 2\ntotal_steps = 12\nfinal_factor = 0.5\n",
@@ -69,12 +69,12 @@ TEST(RecipeTraining, ReadsEveryKey) {
   EXPECT_EQ(recipe.train.clipping.norm, 2);
   EXPECT_EQ(recipe.train.clipping.value, 0.5);
   EXPECT_EQ(recipe.train.non_finite, NonFinite::kSkip);
-  const Recipe falling = parse("[schedule]\nkind = \"step\"\nperiod = 3\ngamma = 0.25\n");
+  const Recipe falling = parse_training("[schedule]\nkind = \"step\"\nperiod = 3\ngamma = 0.25\n");
   EXPECT_EQ(falling.schedule.for_run(10).factor(3), 0.25);
 }
 
 TEST(RecipeTraining, AScheduleEndsWithTheRunUnlessItSaysOtherwise) {
-  const Recipe recipe = parse("[schedule]\nkind = \"linear\"\nwarmup_steps = 4\n");
+  const Recipe recipe = parse_training("[schedule]\nkind = \"linear\"\nwarmup_steps = 4\n");
   EXPECT_EQ(recipe.schedule.for_run(104).factor(54), 0.5);
   EXPECT_EQ(recipe.schedule.for_run(104).factor(104), 0);
   // A run that is cut short within its warm-up.
@@ -117,15 +117,18 @@ TEST(RecipeTraining, EveryErrorNamesItsPlace) {
       {"[schedule]\nwarmup_step = 3",
        "r.toml:13: schedule.warmup_step: unknown key; did you mean schedule.warmup_steps?"},
   };
-  for (const Case& wrong : cases) EXPECT_THAT(error_of(wrong.lines), StartsWith(wrong.message)) << wrong.lines;
-  EXPECT_THAT(error_of("", {"train.clip_norm=0"}), StartsWith("train.clip_norm: expected a number > 0, found 0"));
-  EXPECT_THAT(error_of("", {"train.clip_value=inf"}), StartsWith("train.clip_value: expected a number > 0, found inf"));
-  EXPECT_THAT(error_of("", {"train.non_finite=skipp"}), HasSubstr("did you mean \"skip\"?"));
-  EXPECT_THAT(error_of("", {"train.precision=bf61"}), HasSubstr("did you mean \"bf16\"?"));
+  for (const Case& wrong : cases) EXPECT_THAT(training_error_of(wrong.lines), StartsWith(wrong.message)) << wrong.lines;
+  EXPECT_THAT(training_error_of("", {"train.clip_norm=0"}),
+              StartsWith("train.clip_norm: expected a number > 0, found 0"));
+  EXPECT_THAT(training_error_of("", {"train.clip_value=inf"}),
+              StartsWith("train.clip_value: expected a number > 0, found inf"));
+  EXPECT_THAT(training_error_of("", {"train.non_finite=skipp"}), HasSubstr("did you mean \"skip\"?"));
+  EXPECT_THAT(training_error_of("", {"train.precision=bf61"}), HasSubstr("did you mean \"bf16\"?"));
   if (!bf16_available()) {
-    EXPECT_THAT(error_of("", {"train.precision=bf16"}), HasSubstr("this processor has no bfloat16 arithmetic"));
+    EXPECT_THAT(training_error_of("", {"train.precision=bf16"}),
+                HasSubstr("this processor has no bfloat16 arithmetic"));
   }
-  EXPECT_THAT(error_of("", {"optimizer.kind=sgd", "optimizer.decay=all"}),
+  EXPECT_THAT(training_error_of("", {"optimizer.kind=sgd", "optimizer.decay=all"}),
               StartsWith("optimizer.decay: sgd has no such setting, only adamw"));
 }
 
@@ -149,10 +152,10 @@ TEST(RecipeTraining, TheProgramTrainsByThem) {
   }
   // Every step overflows, and is skipped; so does the report say.
   const std::string hopeless = "--set optimizer.lr=1e30 --set train.non_finite=skip";
-  const auto json = trained(hopeless);
-  EXPECT_GT(json.at("skipped"), 0);
+  const auto report = trained(hopeless);
+  EXPECT_GT(report.at("skipped"), 0);
   EXPECT_THAT(problem.run("train r.toml --quiet " + hopeless).out,
-              HasSubstr("skipped " + json.at("skipped").dump() + " of them"));
+              HasSubstr("skipped " + report.at("skipped").dump() + " of them"));
   const ProgramResult refused = problem.run("train r.toml --quiet --set 'optimizer.groups=[{params=[\"nope\"]}]'");
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_THAT(refused.err, HasSubstr("optimizer.groups: group 1: no parameter matches 'nope'"));

@@ -1,6 +1,7 @@
 // A data set small enough for a test, as IDX files and a recipe, and the viva program run on it.
 #pragma once
 
+#include <gmock/gmock.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +24,19 @@ struct ProgramResult {
   int exit_code = -1;
   std::string out, err;
 };
+
+// The last line of a text of whole lines.
+inline std::string last_line(const std::string& text) {
+  EXPECT_THAT(text, testing::EndsWith("\n"));
+  const std::string lines = text.substr(0, text.size() - 1);
+  return lines.substr(lines.rfind('\n') + 1);
+}
+
+// What a run that succeeded printed for --json.
+inline nlohmann::json json_of(const ProgramResult& result) {
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  return nlohmann::json::parse(last_line(result.out));
+}
 
 // 20 training images of 2 x 2 and 7 test images with labels 0 to 2, and r.toml, which trains on them.
 class TinyProblem {

@@ -1,5 +1,6 @@
 // Augmentation: what can happen to an image, and what decides it.
 #include "viva/data/augment.h"
+#include "tests/data/values_of.h"
 
 #include <gtest/gtest.h>
 
@@ -12,16 +13,11 @@ namespace viva::data {
 namespace {
 
 // Images of 3 x 4 whose pixels are 1, 2, 3, ….
-Tensor numbered(std::int64_t count) {
+Tensor numbered_images(std::int64_t count) {
   const Tensor images = Tensor::zeros({count, 3, 4});
   float number = 0;
   for (float& x : images.mutable_values<float>()) x = ++number;
   return images;
-}
-
-std::vector<float> values_of(const Tensor& tensor) {
-  const auto values = tensor.values<float>();
-  return {values.begin(), values.end()};
 }
 
 // The plain form: image `i`, mirrored or not, moved by (down, right).
@@ -39,13 +35,13 @@ std::vector<float> moved(const Tensor& image, bool mirrored, std::int64_t down, 
 
 TEST(Augment, EveryImageIsOneOfThePossibleOnesAndAllOfThemOccur) {
   constexpr std::int64_t kCount = 2000;
-  const Tensor images = numbered(kCount);
+  const Tensor images = numbered_images(kCount);
   Arena arena;
   const StepContext context{.seed = 3, .batch = 5, .arena = arena};
   const Tensor out = augment(context, images, {.flip = true, .crop_padding = 1, .border = -7});
   std::set<int> seen;
   for (std::int64_t i = 0; i < kCount; ++i) {
-    const auto got = values_of(out.row(i));
+    const auto got = values_of<float>(out.row(i));
     int found = -1;
     for (int form = 0; form < 18; ++form) {
       if (got == moved(images.row(i), form % 2 == 1, form / 2 % 3 - 1, form / 6 - 1, -7)) found = form;
@@ -57,12 +53,12 @@ TEST(Augment, EveryImageIsOneOfThePossibleOnesAndAllOfThemOccur) {
 }
 
 TEST(Augment, IsAFunctionOfSeedBatchAndPlace) {
-  const Tensor images = numbered(64);
+  const Tensor images = numbered_images(64);
   const AugmentOptions options{.flip = true, .crop_padding = 1};
   const auto result = [&](std::uint64_t seed, std::int64_t batch, std::int64_t worker) {
     Arena arena;
     const StepContext context{.seed = seed, .step = worker, .worker = worker, .batch = batch, .arena = arena};
-    return values_of(augment(context, images, options));
+    return values_of<float>(augment(context, images, options));
   };
   EXPECT_EQ(result(1, 2, 0), result(1, 2, 3));
   EXPECT_NE(result(1, 2, 0), result(1, 3, 0));
@@ -79,14 +75,15 @@ TEST(Augment, ChannelsMoveTogether) {
   Arena arena;
   const StepContext context{.arena = arena};
   const Tensor out = augment(context, images, {.flip = true, .crop_padding = 2});
-  for (std::int64_t i = 0; i < 8; ++i) EXPECT_EQ(values_of(out.row(i).row(0)), values_of(out.row(i).row(1)));
+  for (std::int64_t i = 0; i < 8; ++i)
+    EXPECT_EQ(values_of<float>(out.row(i).row(0)), values_of<float>(out.row(i).row(1)));
 }
 
 TEST(Augment, WithoutOptionsNothingChanges) {
-  const Tensor images = numbered(3);
+  const Tensor images = numbered_images(3);
   Arena arena;
   const StepContext context{.arena = arena};
-  EXPECT_EQ(values_of(augment(context, images, {})), values_of(images));
+  EXPECT_EQ(values_of<float>(augment(context, images, {})), values_of<float>(images));
   EXPECT_THROW(augment(context, Tensor::zeros({2, 3}), {}), InvalidShape);
   EXPECT_THROW(augment(context, images, {.crop_padding = -1}), InvalidShape);
   EXPECT_THROW(augment(context, Tensor::zeros({1, 2, 2}, Dtype::kUInt8), {}), DtypeError);

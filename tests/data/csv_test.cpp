@@ -26,8 +26,8 @@ Dataset parse(const std::string& text, const CsvDatasetOptions& options = {}) {
   return parse_csv_dataset(std::as_bytes(std::span(text)), "a.csv", options);
 }
 
-void expect_error(const std::string& text, std::int64_t offset, const std::string& words,
-                  const CsvDatasetOptions& options = {}) {
+void expect_csv_error(const std::string& text, std::int64_t offset, const std::string& words,
+                      const CsvDatasetOptions& options = {}) {
   try {
     parse(text, options);
     FAIL() << "no error, expected: " << words;
@@ -112,68 +112,69 @@ RC_GTEST_PROP(Csv, EveryFloatComesBack, (const std::vector<std::uint32_t>& patte
 }
 
 TEST(Csv, CellsThatAreNoNumbers) {
-  expect_error("a,kind\n1,0\nred,1\n", 11, "line 3, column 1 ('a'): expected a number, found 'red'");
-  expect_error("a,kind\n1x,0\n", 7, "found '1x'");
-  expect_error("a,kind\n0x10,0\n", 7, "found '0x10'");
-  expect_error("a,kind\n1 2,0\n", 7, "found '1 2'");
-  expect_error("a;kind\n1,5;0\n", 7, "found '1,5'", {.delimiter = ';'});
-  expect_error("a,kind\n" + std::string(100, 'x') + ",0\n", 7, "found '" + std::string(40, 'x') + "...'");
-  expect_error("a,kind\n\"1\n2\",0\n", 7, "line 2, column 1 ('a'): expected a number");
+  expect_csv_error("a,kind\n1,0\nred,1\n", 11, "line 3, column 1 ('a'): expected a number, found 'red'");
+  expect_csv_error("a,kind\n1x,0\n", 7, "found '1x'");
+  expect_csv_error("a,kind\n0x10,0\n", 7, "found '0x10'");
+  expect_csv_error("a,kind\n1 2,0\n", 7, "found '1 2'");
+  expect_csv_error("a;kind\n1,5;0\n", 7, "found '1,5'", {.delimiter = ';'});
+  expect_csv_error("a,kind\n" + std::string(100, 'x') + ",0\n", 7, "found '" + std::string(40, 'x') + "...'");
+  expect_csv_error("a,kind\n\"1\n2\",0\n", 7, "line 2, column 1 ('a'): expected a number");
 }
 
 TEST(Csv, MissingCells) {
-  expect_error("a,b,kind\n1,,0\n", 11, "line 2, column 2 ('b'): expected a number, found an empty cell");
-  expect_error("a,b,kind\n1,  ,0\n", 11, "found an empty cell");
-  expect_error("a,b,kind\n1,\"\",0\n", 11, "found an empty cell");
-  expect_error("a,kind\n1,\n", 9, "line 2, column 2 ('kind'): expected a class, a whole number from 0");
-  expect_error("a,kind\n1,", 9, "found an empty cell");
+  expect_csv_error("a,b,kind\n1,,0\n", 11, "line 2, column 2 ('b'): expected a number, found an empty cell");
+  expect_csv_error("a,b,kind\n1,  ,0\n", 11, "found an empty cell");
+  expect_csv_error("a,b,kind\n1,\"\",0\n", 11, "found an empty cell");
+  expect_csv_error("a,kind\n1,\n", 9, "line 2, column 2 ('kind'): expected a class, a whole number from 0");
+  expect_csv_error("a,kind\n1,", 9, "found an empty cell");
 }
 
 TEST(Csv, NumbersThatAreNotFinite) {
   for (const char* cell : {"nan", "NaN", "inf", "-inf", "Infinity"}) {
-    expect_error(fmt::format("a,kind\n1,0\n{},0\n", cell), 11,
-                 fmt::format("line 3, column 1 ('a'): expected a finite number, found '{}'", cell));
+    expect_csv_error(fmt::format("a,kind\n1,0\n{},0\n", cell), 11,
+                     fmt::format("line 3, column 1 ('a'): expected a finite number, found '{}'", cell));
   }
-  expect_error("a,kind\n1e39,0\n", 7, "expected a number that float32 can hold, found '1e39'");
-  expect_error("a,y\n1,-1e400\n", 6, "line 2, column 2 ('y'): expected a number that float32", kNumbers);
+  expect_csv_error("a,kind\n1e39,0\n", 7, "expected a number that float32 can hold, found '1e39'");
+  expect_csv_error("a,y\n1,-1e400\n", 6, "line 2, column 2 ('y'): expected a number that float32", kNumbers);
 }
 
 TEST(Csv, ClassesAreWholeNumbersFromZero) {
   for (const char* cell : {"-1", "1.0", "2147483648", "setosa", "1e3", "-0", "nan"}) {
-    expect_error(fmt::format("a,kind\n1,{}\n", cell), 9,
-                 fmt::format("line 2, column 2 ('kind'): expected a class, a whole number from 0 to 2147483647, found "
-                             "'{}'",
-                             cell));
+    expect_csv_error(
+        fmt::format("a,kind\n1,{}\n", cell), 9,
+        fmt::format("line 2, column 2 ('kind'): expected a class, a whole number from 0 to 2147483647, found "
+                    "'{}'",
+                    cell));
   }
 }
 
 TEST(Csv, AnotherNumberOfColumns) {
-  expect_error("a,b,kind\n1,2,0\n1,0\n", 17, "line 3, column 2: expected 3 columns, as in the header, found 2");
-  expect_error("a,b,kind\n1,2,0,7,8\n", 15, "line 2, column 4: expected 3 columns, as in the header, found 5");
+  expect_csv_error("a,b,kind\n1,2,0\n1,0\n", 17, "line 3, column 2: expected 3 columns, as in the header, found 2");
+  expect_csv_error("a,b,kind\n1,2,0,7,8\n", 15, "line 2, column 4: expected 3 columns, as in the header, found 5");
   // A quoted cell over two lines counts as two.
-  expect_error("a,\"b\n\",kind\n1,2\n", 14, "line 3, column 2: expected 3 columns");
+  expect_csv_error("a,\"b\n\",kind\n1,2\n", 14, "line 3, column 2: expected 3 columns");
 }
 
 TEST(Csv, EmptyLineBetweenOthers) {
-  expect_error("a,kind\n1,0\n\n2,1\n", 11, "line 3, column 1: expected cells, found an empty line");
-  expect_error("\na,kind\n1,0\n", 0, "line 1, column 1: expected cells");
+  expect_csv_error("a,kind\n1,0\n\n2,1\n", 11, "line 3, column 1: expected cells, found an empty line");
+  expect_csv_error("\na,kind\n1,0\n", 0, "line 1, column 1: expected cells");
 }
 
 TEST(Csv, Quotes) {
-  expect_error("a,kind\n1,0\n\"2,1\n3,0\n", 11, "line 3, column 1: its quote is never closed");
-  expect_error("a,kind\n\"1\"\"", 7, "its quote is never closed");
-  expect_error("a,kind\n1\"2,0\n", 7, "line 2, column 1: expected a cell without quotes");
-  expect_error("a,kind\n\"1\"2,0\n", 7, "line 2, column 1: expected the end of the cell behind its closing quote");
+  expect_csv_error("a,kind\n1,0\n\"2,1\n3,0\n", 11, "line 3, column 1: its quote is never closed");
+  expect_csv_error("a,kind\n\"1\"\"", 7, "its quote is never closed");
+  expect_csv_error("a,kind\n1\"2,0\n", 7, "line 2, column 1: expected a cell without quotes");
+  expect_csv_error("a,kind\n\"1\"2,0\n", 7, "line 2, column 1: expected the end of the cell behind its closing quote");
 }
 
 TEST(Csv, Header) {
-  expect_error("", -1, "expected a header line, found an empty file");
-  expect_error("\xEF\xBB\xBF\n\n", -1, "expected a header line");
-  expect_error("a,b, a\n1,2,0\n", 4, "line 1, column 3 ('a'): column 1 has the same name");
-  expect_error("0,0,5\n", 2, "the first line must name the columns");
-  expect_error("a\n1\n", 0, "expected at least two columns between ',', an input and the target, found one: 'a'");
-  expect_error("a;b\n1;2\n", 0, "found one: 'a;b'");
-  expect_error("a,b\n", -1, "expected samples below the header line, found none");
+  expect_csv_error("", -1, "expected a header line, found an empty file");
+  expect_csv_error("\xEF\xBB\xBF\n\n", -1, "expected a header line");
+  expect_csv_error("a,b, a\n1,2,0\n", 4, "line 1, column 3 ('a'): column 1 has the same name");
+  expect_csv_error("0,0,5\n", 2, "the first line must name the columns");
+  expect_csv_error("a\n1\n", 0, "expected at least two columns between ',', an input and the target, found one: 'a'");
+  expect_csv_error("a;b\n1;2\n", 0, "found one: 'a;b'");
+  expect_csv_error("a,b\n", -1, "expected samples below the header line, found none");
 }
 
 TEST(Csv, OptionsThatCannotBe) {

@@ -1,5 +1,6 @@
 // Dataset: where samples come from, how one is named, what does not fit.
 #include "viva/data/dataset.h"
+#include "tests/data/values_of.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,12 +17,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-template <typename T>
-std::vector<T> values_of(const Tensor& tensor) {
-  const auto values = tensor.values<T>();
-  return {values.begin(), values.end()};
-}
 
 // Sample i is (10 i, 10 i + 1) -> i.
 Dataset numbered(std::int64_t size) {

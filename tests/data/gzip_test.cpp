@@ -23,7 +23,7 @@ Bytes unpacked(const Bytes& packed, std::size_t most_bytes = kUnlimited) {
   return {bytes.span().begin(), bytes.span().end()};
 }
 
-void expect_error(const Bytes& packed, std::int64_t offset, const std::string& words) {
+void expect_gzip_error(const Bytes& packed, std::int64_t offset, const std::string& words) {
   try {
     unpacked(packed);
     FAIL() << "no error";
@@ -58,7 +58,7 @@ TEST(Gunzip, CutShort) {
   for (std::size_t size = 0; size < packed.size(); ++size) {
     EXPECT_THROW(unpacked(Bytes(packed.begin(), packed.begin() + static_cast<std::ptrdiff_t>(size))), IoError) << size;
   }
-  expect_error(Bytes(packed.begin(), packed.end() - 1), 0, "cut short or damaged");
+  expect_gzip_error(Bytes(packed.begin(), packed.end() - 1), 0, "cut short or damaged");
 }
 
 // Some bits have no meaning, such as the padding before a stored block; a damaged one of the others is an error.
@@ -80,31 +80,31 @@ TEST(Gunzip, DamageNeverChangesTheContents) {
 TEST(Gunzip, WrongChecksum) {
   Bytes packed = gzip_bytes(kText);
   packed[packed.size() - 8] ^= std::byte{1};
-  expect_error(packed, 0, "cut short or damaged");
+  expect_gzip_error(packed, 0, "cut short or damaged");
 }
 
 TEST(Gunzip, LengthThatTheTrailerOverstates) {
   Bytes packed = gzip_bytes(kText);
   packed[packed.size() - 1] = std::byte{0xFF};  // nearly 4 GiB
-  expect_error(packed, 0, "cut short or damaged");
+  expect_gzip_error(packed, 0, "cut short or damaged");
 }
 
 TEST(Gunzip, DamageInTheSecondMemberHasItsOffset) {
   const Bytes first = gzip_bytes(kText);
   Bytes packed = first + first;
   packed[packed.size() - 8] ^= std::byte{1};
-  expect_error(packed, static_cast<std::int64_t>(first.size()), "cut short or damaged");
+  expect_gzip_error(packed, static_cast<std::int64_t>(first.size()), "cut short or damaged");
 }
 
 TEST(Gunzip, BytesBehindTheEnd) {
   const Bytes packed = gzip_bytes(kText);
   const auto end = static_cast<std::int64_t>(packed.size());
-  expect_error(packed + bytes_of({0}), end, "1 bytes that are not gzip follow");
-  expect_error(packed + kText, end, "14 bytes that are not gzip follow");
-  expect_error(packed + bytes_of({0x1f, 0x8b}), end, "cut short or damaged");
+  expect_gzip_error(packed + bytes_of({0}), end, "1 bytes that are not gzip follow");
+  expect_gzip_error(packed + kText, end, "14 bytes that are not gzip follow");
+  expect_gzip_error(packed + bytes_of({0x1f, 0x8b}), end, "cut short or damaged");
 }
 
-TEST(Gunzip, NotGzip) { expect_error(kText + kText, 0, "not gzip"); }
+TEST(Gunzip, NotGzip) { expect_gzip_error(kText + kText, 0, "not gzip"); }
 
 TEST(Gunzip, TheCallersLimit) {
   const Bytes packed = gzip_bytes(kText);

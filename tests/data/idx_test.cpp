@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 
 constexpr unsigned kUInt8 = 0x08, kInt8 = 0x09, kInt16 = 0x0B, kInt32 = 0x0C, kFloat32 = 0x0D, kFloat64 = 0x0E;
 
-void expect_error(const Bytes& bytes, std::int64_t offset, const std::string& words) {
+void expect_idx_error(const Bytes& bytes, std::int64_t offset, const std::string& words) {
   try {
     parse_idx(bytes, "a.idx");
     FAIL() << "no error";
@@ -35,7 +35,7 @@ void expect_error(const Bytes& bytes, std::int64_t offset, const std::string& wo
 
 // Plain and gzip, from memory and from a file: one tensor.
 template <typename T>
-void check_values(unsigned code, const std::vector<T>& values) {
+void check_idx_values(unsigned code, const std::vector<T>& values) {
   const Bytes bytes = idx_bytes(code, {static_cast<std::uint32_t>(values.size())}, values);
   const TemporaryDirectory directory;
   const Tensor expected = Tensor::from_values(values);
@@ -46,12 +46,12 @@ void check_values(unsigned code, const std::vector<T>& values) {
 }
 
 TEST(Idx, EveryElementType) {
-  check_values<std::uint8_t>(kUInt8, {0, 1, 128, 255});
-  check_values<std::int8_t>(kInt8, {0, 1, -1, -128, 127});
-  check_values<std::int16_t>(kInt16, {0, 1, -2, 0x1234, -32768});
-  check_values<std::int32_t>(kInt32, {0, -2, 0x12345678, std::numeric_limits<std::int32_t>::min()});
-  check_values<float>(kFloat32, {0, -1.5F, 3.25e30F, std::numeric_limits<float>::quiet_NaN()});
-  check_values<double>(kFloat64, {0, -1.5, 3.25e300, std::numeric_limits<double>::infinity()});
+  check_idx_values<std::uint8_t>(kUInt8, {0, 1, 128, 255});
+  check_idx_values<std::int8_t>(kInt8, {0, 1, -1, -128, 127});
+  check_idx_values<std::int16_t>(kInt16, {0, 1, -2, 0x1234, -32768});
+  check_idx_values<std::int32_t>(kInt32, {0, -2, 0x12345678, std::numeric_limits<std::int32_t>::min()});
+  check_idx_values<float>(kFloat32, {0, -1.5F, 3.25e30F, std::numeric_limits<float>::quiet_NaN()});
+  check_idx_values<double>(kFloat64, {0, -1.5, 3.25e300, std::numeric_limits<double>::infinity()});
 }
 
 TEST(Idx, BytesOfAKnownFile) {
@@ -89,22 +89,22 @@ RC_GTEST_PROP(Idx, AnyShape, (const std::vector<std::uint8_t>& axes)) {
 }
 
 TEST(Idx, EmptyOrShorterThanTheMagicNumber) {
-  expect_error({}, 0, "expected an IDX header of at least 4 bytes, found 0");
-  expect_error(bytes_of({0, 0, 8}), 0, "found 3");
+  expect_idx_error({}, 0, "expected an IDX header of at least 4 bytes, found 0");
+  expect_idx_error(bytes_of({0, 0, 8}), 0, "found 3");
 }
 
 TEST(Idx, WrongMagicShowsTheBytes) {
-  expect_error(bytes_of({0x89, 'P', 'N', 'G', 0, 0}), 0, "found 89 50 4E 47");
-  expect_error(bytes_of({0, 1, 8, 1, 0, 0, 0, 0}), 0, "found 00 01 08 01");
-  expect_error(bytes_of({1, 0, 8, 1, 0, 0, 0, 0}), 0, "found 01 00 08 01");
+  expect_idx_error(bytes_of({0x89, 'P', 'N', 'G', 0, 0}), 0, "found 89 50 4E 47");
+  expect_idx_error(bytes_of({0, 1, 8, 1, 0, 0, 0, 0}), 0, "found 00 01 08 01");
+  expect_idx_error(bytes_of({1, 0, 8, 1, 0, 0, 0, 0}), 0, "found 01 00 08 01");
   for (const unsigned code : {0x00U, 0x07U, 0x0AU, 0x0FU, 0xFFU}) {
-    expect_error(idx_header(code, {0}), 0, "this is no IDX file");
+    expect_idx_error(idx_header(code, {0}), 0, "this is no IDX file");
   }
 }
 
 TEST(Idx, EndsWithinItsHeader) {
-  expect_error(bytes_of({0, 0, 8, 3, 0, 0, 0, 1, 0, 0}), 10, "3 dimensions need 16 bytes, found 10");
-  expect_error(bytes_of({0, 0, 8, 255}), 4, "255 dimensions need 1024 bytes");
+  expect_idx_error(bytes_of({0, 0, 8, 3, 0, 0, 0, 1, 0, 0}), 10, "3 dimensions need 16 bytes, found 10");
+  expect_idx_error(bytes_of({0, 0, 8, 255}), 4, "255 dimensions need 1024 bytes");
 }
 
 TEST(Idx, EveryTruncationIsAnError) {
@@ -115,39 +115,39 @@ TEST(Idx, EveryTruncationIsAnError) {
 }
 
 TEST(Idx, HeaderPromisesMore) {
-  expect_error(idx_bytes<float>(kFloat32, {3}, {1, 2}), 16, "3 elements, but 8 bytes follow");
+  expect_idx_error(idx_bytes<float>(kFloat32, {3}, {1, 2}), 16, "3 elements, but 8 bytes follow");
   // Nothing near so large may be allocated.
-  expect_error(idx_header(kFloat64, {0xFFFFFFFF}), 8, "4294967295 elements, but 0 bytes follow");
-  expect_error(idx_header(kFloat64, {0xFFFFFFFF, 0x3FFFFFFF}), 12, "but 0 bytes follow");
+  expect_idx_error(idx_header(kFloat64, {0xFFFFFFFF}), 8, "4294967295 elements, but 0 bytes follow");
+  expect_idx_error(idx_header(kFloat64, {0xFFFFFFFF, 0x3FFFFFFF}), 12, "but 0 bytes follow");
 }
 
 TEST(Idx, HeaderPromisesLess) {
-  expect_error(idx_bytes<float>(kFloat32, {1}, {1, 2}), 12, "4 bytes more than shape [1] of float32");
-  expect_error(idx_header(kUInt8, {0}) + bytes_of({1}), 8, "1 bytes more");
+  expect_idx_error(idx_bytes<float>(kFloat32, {1}, {1, 2}), 12, "4 bytes more than shape [1] of float32");
+  expect_idx_error(idx_header(kUInt8, {0}) + bytes_of({1}), 8, "1 bytes more");
 }
 
 TEST(Idx, SizeThatOverflows) {
   const std::uint32_t most = 0xFFFFFFFF;
-  expect_error(idx_header(kUInt8, {most, most, most}), 4, "too many elements");
+  expect_idx_error(idx_header(kUInt8, {most, most, most}), 4, "too many elements");
   // 2^64 and 2^96 elements: zero, where the product is taken modulo 2^64.
-  expect_error(idx_header(kUInt8, {1U << 31, 1U << 31, 4}), 4, "too many elements");
-  expect_error(idx_header(kFloat64, {1U << 24, 1U << 24, 1U << 24, 1U << 24}), 4, "too many elements");
+  expect_idx_error(idx_header(kUInt8, {1U << 31, 1U << 31, 4}), 4, "too many elements");
+  expect_idx_error(idx_header(kFloat64, {1U << 24, 1U << 24, 1U << 24, 1U << 24}), 4, "too many elements");
   // 2^61 doubles: few enough to count, but no longer in bytes.
-  expect_error(idx_header(kFloat64, {1U << 31, 1U << 30}), 12, "but 0 bytes follow");
+  expect_idx_error(idx_header(kFloat64, {1U << 31, 1U << 30}), 12, "but 0 bytes follow");
   // An axis of zero hides nothing.
-  expect_error(idx_header(kUInt8, {0, most, most, most}), 4, "too many elements");
+  expect_idx_error(idx_header(kUInt8, {0, most, most, most}), 4, "too many elements");
 }
 
 TEST(Idx, GzipOfSomethingElse) {
-  expect_error(gzip_bytes(bytes_of({'h', 'e', 'l', 'l', 'o'})), 0, "found 68 65 6C 6C");
-  expect_error(gzip_bytes(bytes_of({'h', 'e', 'l', 'l', 'o'})), 0, "that the gzip file unpacks to");
+  expect_idx_error(gzip_bytes(bytes_of({'h', 'e', 'l', 'l', 'o'})), 0, "found 68 65 6C 6C");
+  expect_idx_error(gzip_bytes(bytes_of({'h', 'e', 'l', 'l', 'o'})), 0, "that the gzip file unpacks to");
   // Gzip within gzip is unpacked once.
-  expect_error(gzip_bytes(gzip_bytes(idx_bytes<std::uint8_t>(kUInt8, {1}, {1}))), 0, "found 1F 8B");
+  expect_idx_error(gzip_bytes(gzip_bytes(idx_bytes<std::uint8_t>(kUInt8, {1}, {1}))), 0, "found 1F 8B");
 }
 
 TEST(Idx, TruncatedGzip) {
   const Bytes packed = gzip_bytes(idx_bytes<std::uint8_t>(kUInt8, {4}, {1, 2, 3, 4}));
-  expect_error(Bytes(packed.begin(), packed.end() - 3), 0, "cut short or damaged");
+  expect_idx_error(Bytes(packed.begin(), packed.end() - 3), 0, "cut short or damaged");
 }
 
 TEST(Idx, LimitOnUnpackedBytes) {

@@ -48,7 +48,7 @@ Bytes elements(const std::vector<T>& values, bool big_endian = false) {
   return bytes;
 }
 
-void expect_error(const Bytes& bytes, std::int64_t offset, const std::string& words) {
+void expect_npy_error(const Bytes& bytes, std::int64_t offset, const std::string& words) {
   try {
     parse_npy(bytes, "a.npy");
     FAIL() << "no error, expected: " << words;
@@ -61,12 +61,12 @@ void expect_error(const Bytes& bytes, std::int64_t offset, const std::string& wo
 
 // Offsets within the dict, behind the 10 bytes of version 1.0.
 void expect_header_error(std::string_view dict, std::int64_t offset, const std::string& words) {
-  expect_error(npy_header(dict), 10 + offset, words);
+  expect_npy_error(npy_header(dict), 10 + offset, words);
 }
 
 // Both byte orders, from memory and from a file, and written again: one tensor.
 template <typename T>
-void check_values(const std::string& code, const std::vector<T>& values) {
+void check_npy_values(const std::string& code, const std::vector<T>& values) {
   const TemporaryDirectory directory;
   const Tensor expected = Tensor::from_values(values);
   const std::string shape = "(" + std::to_string(values.size()) + ",)";
@@ -80,14 +80,14 @@ void check_values(const std::string& code, const std::vector<T>& values) {
 }
 
 TEST(Npy, EveryElementType) {
-  check_values<std::uint8_t>("u1", {0, 1, 128, 255});
-  check_values<std::int8_t>("i1", {0, 1, -1, -128, 127});
-  check_values<std::int16_t>("i2", {0, 1, -2, 0x1234, -32768});
-  check_values<std::int32_t>("i4", {0, -2, 0x12345678, std::numeric_limits<std::int32_t>::min()});
-  check_values<std::int64_t>("i8", {0, -2, 0x123456789ABCDEF0, std::numeric_limits<std::int64_t>::min()});
-  check_values<float>("f4", {0, -1.5F, 3.25e30F, std::numeric_limits<float>::quiet_NaN()});
-  check_values<double>("f8", {0, -1.5, 3.25e300, std::numeric_limits<double>::infinity()});
-  check_values<std::uint8_t>("b1", {0, 1, 1});
+  check_npy_values<std::uint8_t>("u1", {0, 1, 128, 255});
+  check_npy_values<std::int8_t>("i1", {0, 1, -1, -128, 127});
+  check_npy_values<std::int16_t>("i2", {0, 1, -2, 0x1234, -32768});
+  check_npy_values<std::int32_t>("i4", {0, -2, 0x12345678, std::numeric_limits<std::int32_t>::min()});
+  check_npy_values<std::int64_t>("i8", {0, -2, 0x123456789ABCDEF0, std::numeric_limits<std::int64_t>::min()});
+  check_npy_values<float>("f4", {0, -1.5F, 3.25e30F, std::numeric_limits<float>::quiet_NaN()});
+  check_npy_values<double>("f8", {0, -1.5, 3.25e300, std::numeric_limits<double>::infinity()});
+  check_npy_values<std::uint8_t>("b1", {0, 1, 1});
 }
 
 TEST(Npy, EveryVersion) {
@@ -172,10 +172,10 @@ TEST(Npy, MemoryOfTheFileIsAlignedOrCopied) {
 }
 
 TEST(Npy, NoNpyFile) {
-  expect_error({}, 0, "found an empty file");
-  expect_error(bytes_of({0x89, 'P', 'N', 'G', 0, 0, 1, 2}), 0, "found 89 50 4E 47 00 00: this is no NPY file");
-  expect_error(bytes_of({0x93, 'N', 'U', 'M', 'P', 'Y', 4, 0, 0, 0}), 6, "version 1.0, 2.0 or 3.0");
-  expect_error(bytes_of({0x93, 'N', 'U', 'M', 'P', 'Y', 1, 1, 0, 0}), 6, "found 1.1");
+  expect_npy_error({}, 0, "found an empty file");
+  expect_npy_error(bytes_of({0x89, 'P', 'N', 'G', 0, 0, 1, 2}), 0, "found 89 50 4E 47 00 00: this is no NPY file");
+  expect_npy_error(bytes_of({0x93, 'N', 'U', 'M', 'P', 'Y', 4, 0, 0, 0}), 6, "version 1.0, 2.0 or 3.0");
+  expect_npy_error(bytes_of({0x93, 'N', 'U', 'M', 'P', 'Y', 1, 1, 0, 0}), 6, "found 1.1");
 }
 
 TEST(Npy, EveryTruncationIsAnError) {
@@ -185,10 +185,10 @@ TEST(Npy, EveryTruncationIsAnError) {
       EXPECT_THROW(parse_npy(std::span(bytes).first(size), ""), IoError) << size;
     }
   }
-  expect_error(bytes_of({0x93, 'N', 'U', 'M', 'P', 'Y'}), 6, "expected the version");
-  expect_error(bytes_of({0x93, 'N', 'U', 'M', 'P', 'Y', 2, 0, 1, 0}), 10, "expected the length");
-  expect_error(bytes_of({0x93, 'N', 'U', 'M', 'P', 'Y', 2, 0, 0xFF, 0xFF, 0xFF, 0xFF}), 8,
-               "expected an NPY header of 4294967295 bytes, but 0 follow");
+  expect_npy_error(bytes_of({0x93, 'N', 'U', 'M', 'P', 'Y'}), 6, "expected the version");
+  expect_npy_error(bytes_of({0x93, 'N', 'U', 'M', 'P', 'Y', 2, 0, 1, 0}), 10, "expected the length");
+  expect_npy_error(bytes_of({0x93, 'N', 'U', 'M', 'P', 'Y', 2, 0, 0xFF, 0xFF, 0xFF, 0xFF}), 8,
+                   "expected an NPY header of 4294967295 bytes, but 0 follow");
 }
 
 TEST(Npy, DamagedDict) {
@@ -229,16 +229,16 @@ TEST(Npy, OtherTypes) {
 }
 
 TEST(Npy, HeaderPromisesMore) {
-  expect_error(npy_header(dict_of("<f4", "(3,)")) + elements<float>({1, 2}), 75,
-               "shape [3] of float32, 3 elements, but 8 bytes follow");
+  expect_npy_error(npy_header(dict_of("<f4", "(3,)")) + elements<float>({1, 2}), 75,
+                   "shape [3] of float32, 3 elements, but 8 bytes follow");
   // Nothing near so large may be allocated.
-  expect_error(npy_header(dict_of("<f8", "(4611686018427387904,)")), 85, "but 0 bytes follow");
-  expect_error(npy_header(dict_of("<f8", "(4294967296, 4294967296)")), 0, "too many elements");
-  expect_error(npy_header(dict_of("<f8", "(0, 4294967296, 4294967296)")), 0, "too many elements");
+  expect_npy_error(npy_header(dict_of("<f8", "(4611686018427387904,)")), 85, "but 0 bytes follow");
+  expect_npy_error(npy_header(dict_of("<f8", "(4294967296, 4294967296)")), 0, "too many elements");
+  expect_npy_error(npy_header(dict_of("<f8", "(0, 4294967296, 4294967296)")), 0, "too many elements");
 }
 
 TEST(Npy, HeaderPromisesLess) {
-  expect_error(npy_header(dict_of("<f4", "(1,)")) + elements<float>({1, 2}), 71, "4 bytes more than shape [1]");
+  expect_npy_error(npy_header(dict_of("<f4", "(1,)")) + elements<float>({1, 2}), 71, "4 bytes more than shape [1]");
 }
 
 TEST(Npy, NoFile) {

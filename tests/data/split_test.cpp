@@ -18,7 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // Sample i is (i, -i) -> i.
-Dataset numbered(std::int64_t size) {
+Dataset numbered_pairs(std::int64_t size) {
   std::vector<std::int32_t> inputs, targets;
   for (std::int32_t i = 0; i < size; ++i) {
     inputs.insert(inputs.end(), {i, -i});
@@ -41,7 +41,7 @@ std::vector<std::int32_t> numbers_of(const Dataset& dataset) {
 
 std::string error_of(std::int64_t size, double fraction) {
   try {
-    split(numbered(size), fraction);
+    split(numbered_pairs(size), fraction);
   } catch (const ConfigError& error) {
     EXPECT_EQ(error.key, "validation_fraction");
     return error.what();
@@ -50,19 +50,19 @@ std::string error_of(std::int64_t size, double fraction) {
 }
 
 TEST(Subset, AnyOrderAndRepeats) {
-  const Dataset subset = numbered(5).subset({4, 0, 4});
+  const Dataset subset = numbered_pairs(5).subset({4, 0, 4});
   EXPECT_EQ(subset.size(), 3);
   EXPECT_THAT(numbers_of(subset), ElementsAre(4, 0, 4));
   EXPECT_EQ(subset.get(-2).target.item(), 0);
   EXPECT_THROW(subset.get(3), IndexOutOfBounds);
   EXPECT_THAT(numbers_of(subset.subset({1, 2})), ElementsAre(0, 4));
-  EXPECT_EQ(numbered(5).subset({}).size(), 0);
+  EXPECT_EQ(numbered_pairs(5).subset({}).size(), 0);
 }
 
 TEST(Subset, IndexOutOfBoundsHasItsFields) {
   for (const std::int64_t index : {std::int64_t{5}, std::int64_t{-1}}) {
     try {
-      numbered(5).subset({0, index});
+      numbered_pairs(5).subset({0, index});
       FAIL() << "no error";
     } catch (const IndexOutOfBounds& error) {
       EXPECT_EQ(error.index, index);
@@ -84,12 +84,12 @@ TEST(Subset, SharesTheSamples) {
 TEST(Subset, LargeBatches) {
   std::vector<std::int64_t> indices(1000);
   for (std::size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<std::int64_t>(i * 7 % 1000);
-  const std::vector<std::int32_t> numbers = numbers_of(numbered(1000).subset(indices));
+  const std::vector<std::int32_t> numbers = numbers_of(numbered_pairs(1000).subset(indices));
   EXPECT_TRUE(std::equal(numbers.begin(), numbers.end(), indices.begin(), indices.end()));
 }
 
 TEST(Split, ValidationIsTheLastPart) {
-  const auto [train, validation] = split(numbered(5), 0.4);
+  const auto [train, validation] = split(numbered_pairs(5), 0.4);
   EXPECT_THAT(numbers_of(train), ElementsAre(0, 1, 2));
   EXPECT_THAT(numbers_of(validation), ElementsAre(3, 4));
 }
@@ -102,15 +102,15 @@ TEST(Split, RoundsToTheNearest) {
 
 TEST(Split, ShuffledBySeed) {
   // Pinned: a split that changes moves samples from validation to training.
-  const auto [train, validation] = split(numbered(8), 0.25, {.shuffle = true, .seed = 1});
+  const auto [train, validation] = split(numbered_pairs(8), 0.25, {.shuffle = true, .seed = 1});
   EXPECT_THAT(numbers_of(train), ElementsAre(4, 5, 6, 2, 0, 7));
   EXPECT_THAT(numbers_of(validation), ElementsAre(1, 3));
-  EXPECT_NE(numbers_of(split(numbered(8), 0.25, {.shuffle = true, .seed = 2}).train), numbers_of(train));
+  EXPECT_NE(numbers_of(split(numbered_pairs(8), 0.25, {.shuffle = true, .seed = 2}).train), numbers_of(train));
 }
 
 RC_GTEST_PROP(Split, EverySampleIsInOnePart, (std::uint64_t seed, bool shuffle)) {
   const auto size = *rc::gen::inRange<std::int64_t>(2, 600);
-  const auto [train, validation] = split(numbered(size), 0.5, {.shuffle = shuffle, .seed = seed});
+  const auto [train, validation] = split(numbered_pairs(size), 0.5, {.shuffle = shuffle, .seed = seed});
   std::vector<std::int32_t> numbers = numbers_of(train), expected(static_cast<std::size_t>(size));
   const std::vector<std::int32_t> rest = numbers_of(validation);
   numbers.insert(numbers.end(), rest.begin(), rest.end());

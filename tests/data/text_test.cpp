@@ -1,5 +1,6 @@
 // Text: files as tokens, windows as samples, the last part for validation.
 #include "viva/data/text.h"
+#include "tests/data/values_of.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,11 +18,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-std::vector<std::int32_t> values_of(const Tensor& tensor) {
-  const auto values = tensor.values<std::int32_t>();
-  return {values.begin(), values.end()};
-}
 
 class LoadText : public testing::Test {
  protected:
@@ -50,14 +46,14 @@ TEST_F(LoadText, FilesFollowEachOther) {
   EXPECT_EQ(text.tokens.shape(), Shape({9}));
   EXPECT_EQ(text.tokens.dtype(), Dtype::kUInt8);
   EXPECT_EQ(text.vocabulary, Vocabulary("to be\r\n\xC3\xA9"));
-  EXPECT_EQ(text.vocabulary.decode(values_of(text.tokens.to(Dtype::kInt32))), "to be\r\n\xC3\xA9");
+  EXPECT_EQ(text.vocabulary.decode(values_of<std::int32_t>(text.tokens.to(Dtype::kInt32))), "to be\r\n\xC3\xA9");
 }
 
 TEST_F(LoadText, AGivenVocabularyIsKept) {
   const std::vector<std::string> paths{write("a", "cab")};
   const Text text = load_text(paths, Vocabulary("abcd"));
   EXPECT_EQ(text.vocabulary.size(), 4);
-  EXPECT_THAT(values_of(text.tokens.to(Dtype::kInt32)), ElementsAre(2, 0, 1));
+  EXPECT_THAT(values_of<std::int32_t>(text.tokens.to(Dtype::kInt32)), ElementsAre(2, 0, 1));
 }
 
 TEST_F(LoadText, CharacterOutsideAGivenVocabulary) {
@@ -80,7 +76,7 @@ TEST_F(LoadText, ValidationIsTheLastPart) {
   const auto [train, validation] = split(text, 0.3);
   EXPECT_EQ(train.tokens.shape(), Shape({7}));
   EXPECT_EQ(validation.vocabulary, text.vocabulary);
-  EXPECT_THAT(values_of(validation.tokens.to(Dtype::kInt32)), ElementsAre(7, 8, 9));
+  EXPECT_THAT(values_of<std::int32_t>(validation.tokens.to(Dtype::kInt32)), ElementsAre(7, 8, 9));
   EXPECT_EQ(validation.tokens.bytes().data(), text.tokens.bytes().data() + 7) << "a copy";
   EXPECT_THROW(split(text, 0.01), ConfigError);
 }
@@ -89,18 +85,18 @@ TEST(WindowDataset, TargetsAreOneTokenLater) {
   const Tensor tokens = Tensor::from_values<std::uint8_t>({0, 1, 2, 3, 4, 255});
   const Dataset dataset = window_dataset(tokens, {.context = 3, .stride = 2});
   ASSERT_EQ(dataset.size(), 2);
-  EXPECT_THAT(values_of(dataset.get(0).input), ElementsAre(0, 1, 2));
-  EXPECT_THAT(values_of(dataset.get(0).target), ElementsAre(1, 2, 3));
-  EXPECT_THAT(values_of(dataset.get(1).input), ElementsAre(2, 3, 4));
-  EXPECT_THAT(values_of(dataset.get(1).target), ElementsAre(3, 4, 255));
+  EXPECT_THAT(values_of<std::int32_t>(dataset.get(0).input), ElementsAre(0, 1, 2));
+  EXPECT_THAT(values_of<std::int32_t>(dataset.get(0).target), ElementsAre(1, 2, 3));
+  EXPECT_THAT(values_of<std::int32_t>(dataset.get(1).input), ElementsAre(2, 3, 4));
+  EXPECT_THAT(values_of<std::int32_t>(dataset.get(1).target), ElementsAre(3, 4, 255));
 }
 
 TEST(WindowDataset, TokensAreShared) {
   const Tensor tokens = Tensor::from_values<std::int32_t>({1, 2, 70000});
   const Dataset dataset = window_dataset(tokens, {.context = 2});
   tokens.mutable_values<std::int32_t>()[0] = 5;
-  EXPECT_THAT(values_of(dataset.get(0).input), ElementsAre(5, 2));
-  EXPECT_THAT(values_of(dataset.get(0).target), ElementsAre(2, 70000));
+  EXPECT_THAT(values_of<std::int32_t>(dataset.get(0).input), ElementsAre(5, 2));
+  EXPECT_THAT(values_of<std::int32_t>(dataset.get(0).target), ElementsAre(2, 70000));
 }
 
 // Every window that fits is there, and no other.

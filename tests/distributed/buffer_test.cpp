@@ -11,7 +11,7 @@ namespace {
 class Buffer : public test::EveryWay {};
 INSTANTIATE_TEST_SUITE_P(Ways, Buffer, test::every_way(), test::name_of_way);
 
-constexpr double kExact = 1e-12;
+constexpr double kRounding = 1e-12;
 
 std::vector<Param> weight_and_buffer() {
   return {{"mean", Tensor::from_values<double>({10}), ParamRole::kBuffer}, {"w", Tensor::from_values<double>({1})}};
@@ -43,9 +43,9 @@ TEST_P(Buffer, TakesAPartOfTheMeanStatistic) {
   };
   // Workers without a batch and workers with two do not change the mean.
   for (const std::int64_t workers : {1, 2, 5}) {
-    EXPECT_NEAR(after(GradAggregation::kWeightedAverage, workers, 0.1), 10 + 0.1 * (3 - 10), kExact);
-    EXPECT_NEAR(after(GradAggregation::kAverage, workers, 0.1), 10 + 0.1 * (4 - 10), kExact);
-    EXPECT_NEAR(after(GradAggregation::kSum, workers, 0.25), 10 + 0.25 * (4 - 10), kExact);
+    EXPECT_NEAR(after(GradAggregation::kWeightedAverage, workers, 0.1), 10 + 0.1 * (3 - 10), kRounding);
+    EXPECT_NEAR(after(GradAggregation::kAverage, workers, 0.1), 10 + 0.1 * (4 - 10), kRounding);
+    EXPECT_NEAR(after(GradAggregation::kSum, workers, 0.25), 10 + 0.25 * (4 - 10), kRounding);
   }
 }
 

@@ -24,7 +24,7 @@ data::DataLoader small_loader(std::int64_t samples = 64) {
 
 // squared_error, but `spoil` sees the context first.
 template <typename F>
-ComputeGrads spoiled(F spoil) {
+ComputeGrads spoiled_loss(F spoil) {
   return [spoil](const StepContext& context, const data::Batch& batch, std::span<const Param> params, GradSink& sink) {
     const double loss = test::squared_error<float>(context, batch, params, sink);
     return spoil(context, loss);
@@ -52,7 +52,7 @@ TEST(Failure, AnExceptionNamesStepWorkerAndBatchAndNothingIsApplied) {
   const TrainConfig config{.num_workers = 3, .batches_per_step = 6};
   const auto reference =
       train_synchronous(config, params, optim::adam(0.1), small_loader(), test::squared_error<float>, 2);
-  const auto throws = spoiled([](const StepContext& context, double loss) {
+  const auto throws = spoiled_loss([](const StepContext& context, double loss) {
     if (context.step == 2 && context.worker == 1) throw std::runtime_error("the disk is on fire");
     return loss;
   });
@@ -75,7 +75,7 @@ TEST(Failure, ARunAfterAPassingFailureGoesOnAsIfNothingHadHappened) {
   const auto reference =
       train_synchronous(config, params, optim::adam(0.1), small_loader(), test::squared_error<float>, 6);
   std::atomic<bool> broken{true};
-  const auto compute = spoiled([&](const StepContext& context, double loss) {
+  const auto compute = spoiled_loss([&](const StepContext& context, double loss) {
     if (context.step == 3 && context.worker == 2 && broken.exchange(false)) throw std::runtime_error("once");
     return loss;
   });
@@ -92,7 +92,7 @@ RC_GTEST_PROP(FailureProperty, TheFirstCauseIsReportedWhateverTheTiming, ()) {
   const auto executors = *rc::gen::inRange<std::int64_t>(1, 6);
   const auto bad = *rc::gen::container<std::set<std::int64_t>>(rc::gen::inRange<std::int64_t>(0, 40));
   const auto delays = *rc::gen::container<std::vector<int>>(40, rc::gen::inRange(0, 300));
-  const auto compute = spoiled([&](const StepContext& context, double loss) {
+  const auto compute = spoiled_loss([&](const StepContext& context, double loss) {
     if (bad.count(context.batch) == 0) return loss;
     std::this_thread::sleep_for(std::chrono::microseconds(delays[static_cast<std::size_t>(context.batch)]));
     if (context.batch % 2 == 0) return std::numeric_limits<double>::quiet_NaN();
@@ -112,7 +112,7 @@ TEST(Failure, ALossThatIsNotFiniteEndsTraining) {
   for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
                            -std::numeric_limits<double>::infinity()}) {
     const auto compute =
-        spoiled([bad](const StepContext& context, double loss) { return context.batch == 5 ? bad : loss; });
+        spoiled_loss([bad](const StepContext& context, double loss) { return context.batch == 5 ? bad : loss; });
     Trainer trainer({.num_workers = 2}, params, optim::sgd(0.1), small_loader(), compute, {.executors = 2});
     const Cause cause = cause_of([&] { trainer.run(10); });
     EXPECT_EQ(cause.step, 2);
@@ -124,7 +124,7 @@ TEST(Failure, ALossThatIsNotFiniteEndsTraining) {
 }
 
 TEST(Failure, SomethingThatIsNoStandardExceptionIsReportedToo) {
-  const auto compute = spoiled([](const StepContext&, double) -> double { throw 42; });
+  const auto compute = spoiled_loss([](const StepContext&, double) -> double { throw 42; });
   Trainer trainer({.num_workers = 2}, test::random_params<float>(3), optim::sgd(0.1), small_loader(), compute);
   EXPECT_NE(cause_of([&] { trainer.run(1); }).text.find("not a std::exception"), std::string::npos);
 }
@@ -194,7 +194,7 @@ TEST(Failure, AGradientOfAnUnknownNameOrShapeIsTheWorkersFailure) {
 TEST(Failure, AStepThatTakesTooLongNamesWhoIsLate) {
   auto release = std::make_shared<std::atomic<bool>>(false);
   auto left = std::make_shared<std::atomic<bool>>(false);
-  const auto compute = spoiled([release, left](const StepContext& context, double loss) {
+  const auto compute = spoiled_loss([release, left](const StepContext& context, double loss) {
     if (context.step == 4 && context.worker == 2) {
       while (!*release) std::this_thread::sleep_for(milliseconds(1));
       *left = true;
@@ -224,7 +224,7 @@ TEST(Failure, AStepThatTakesTooLongNamesWhoIsLate) {
 }
 
 TEST(Failure, SlowStepsWithinTheLimitAreNoTimeout) {
-  const auto compute = spoiled([](const StepContext&, double loss) {
+  const auto compute = spoiled_loss([](const StepContext&, double loss) {
     std::this_thread::sleep_for(milliseconds(40));
     return loss;
   });

@@ -26,7 +26,7 @@ data::DataLoader loader(std::int64_t features = 5) {
 
 // tracked_error, but `spoil` may change the gradients, and its result is the loss.
 template <typename F>
-ComputeGrads spoiled(F spoil) {
+ComputeGrads spoiled_grads(F spoil) {
   return [spoil](const StepContext& context, const data::Batch& batch, std::span<const Param> params, GradSink& sink) {
     return spoil(context, sink, test::tracked_error<float>(context, batch, params, sink));
   };
@@ -46,7 +46,7 @@ std::string error_of(const auto& run) {
 }
 
 TEST_P(Guard, AnErrorNamesWorkerStepParameterAndIndex) {
-  const auto compute = spoiled([](const StepContext& context, GradSink& sink, double loss) {
+  const auto compute = spoiled_grads([](const StepContext& context, GradSink& sink, double loss) {
     if (context.step == 2 && context.worker >= 1) {
       set(sink, 1, 0, kInf);
       set(sink, 0, 4, kNan);
@@ -69,7 +69,7 @@ TEST_P(Guard, AnErrorNamesWorkerStepParameterAndIndex) {
 
 // In the parameter's second chunk.
 TEST_P(Guard, FiniteGradientsWhoseSumOverflowsAreCaught) {
-  const auto compute = spoiled([](const StepContext& context, GradSink& sink, double loss) {
+  const auto compute = spoiled_grads([](const StepContext& context, GradSink& sink, double loss) {
     if (context.step == 1) set(sink, 0, 4500, context.worker == 0 ? 1e38F : 3e38F);
     return loss;
   });
@@ -117,8 +117,8 @@ TEST_P(Guard, ASkippedStepIsCountedAndDataAndScheduleGoOn) {
 }
 
 TEST_P(Guard, AnInfiniteLossSkipsItsStepUnderSkipAndEndsTrainingOtherwise) {
-  const auto compute =
-      spoiled([](const StepContext& context, GradSink&, double loss) { return context.batch == 4 ? HUGE_VAL : loss; });
+  const auto compute = spoiled_grads(
+      [](const StepContext& context, GradSink&, double loss) { return context.batch == 4 ? HUGE_VAL : loss; });
   const auto params = test::params_with_buffer<float>(5);
   TrainConfig config{.num_workers = 2, .non_finite = NonFinite::kSkip};
   const auto result = train(config, params, optim::sgd(0.1), loader(), compute, 4);
@@ -136,7 +136,7 @@ TEST_P(Guard, LooksAtBuffersButNotAtFrozenParameters) {
   const TrainConfig config{.num_workers = 2, .non_finite = NonFinite::kError};
   const auto with_bad = [&](std::size_t param) {
     return error_of([&] {
-      train(config, params, rule, loader(), spoiled([param](const StepContext&, GradSink& sink, double loss) {
+      train(config, params, rule, loader(), spoiled_grads([param](const StepContext&, GradSink& sink, double loss) {
               set(sink, param, 0, kNan);
               return loss;
             }),
@@ -149,7 +149,7 @@ TEST_P(Guard, LooksAtBuffersButNotAtFrozenParameters) {
 
 // Exceptions come through a step that is skipped, whoever computed what.
 TEST_P(Guard, AnExceptionIsNoReasonToSkip) {
-  const auto compute = spoiled([](const StepContext& context, GradSink& sink, double loss) {
+  const auto compute = spoiled_grads([](const StepContext& context, GradSink& sink, double loss) {
     if (context.batch == 0) set(sink, 0, 0, kNan);
     if (context.batch == 3) throw std::runtime_error("the disk is on fire");
     return loss;
@@ -159,7 +159,7 @@ TEST_P(Guard, AnExceptionIsNoReasonToSkip) {
 }
 
 TEST(GuardOfTrainer, ASkippedStepChangesNoBit) {
-  const auto compute = spoiled([](const StepContext& context, GradSink& sink, double loss) {
+  const auto compute = spoiled_grads([](const StepContext& context, GradSink& sink, double loss) {
     if (context.batch == 14) set(sink, 1, 0, kNan);
     return loss;
   });
@@ -192,7 +192,7 @@ TEST(GuardOfTrainer, AfterAnErrorTheParametersAreAsBeforeAndTrainingMayGoOn) {
     return train_synchronous(config, params, optim::adam(0.1), loader(), test::tracked_error<float>, steps);
   };
   float spoil = kNan;
-  const auto compute = spoiled([&](const StepContext& context, GradSink& sink, double loss) {
+  const auto compute = spoiled_grads([&](const StepContext& context, GradSink& sink, double loss) {
     if (context.step == 2 && spoil != 0) set(sink, 0, 1, spoil);
     return loss;
   });
@@ -216,7 +216,7 @@ RC_GTEST_PROP(GuardProperty, TheFirstCauseIsReportedWhateverTheTiming, ()) {
   // 0: an exception, 1: a loss, 2: a gradient, 3: a sum, others: nothing.
   const auto troubles = *rc::gen::container<std::vector<int>>(40, rc::gen::inRange(0, 24));
   const auto delays = *rc::gen::container<std::vector<int>>(40, rc::gen::inRange(0, 300));
-  const auto compute = spoiled([&](const StepContext& context, GradSink& sink, double loss) {
+  const auto compute = spoiled_grads([&](const StepContext& context, GradSink& sink, double loss) {
     const auto number = static_cast<std::size_t>(context.batch);
     if (troubles[number] > 3) return loss;
     std::this_thread::sleep_for(std::chrono::microseconds(delays[number]));

@@ -32,7 +32,7 @@ TrainerOptions processes(std::int64_t executors) {
   return options;
 }
 
-data::DataLoader small_loader() {
+data::DataLoader seeded_loader() {
   return {test::random_dataset<float>(64, 3), {.batch_size = 1, .shuffle = true, .seed = 5}};
 }
 
@@ -101,7 +101,7 @@ TEST_P(WorkerDeath, IsMadeGoodWithoutATrace) {
   const TrainConfig config{.num_workers = 4, .batches_per_step = 6};
   const auto params = test::random_params<float>(3);
   const auto reference =
-      train_synchronous(config, params, optim::adam(0.1), small_loader(), test::squared_error<float>, 10);
+      train_synchronous(config, params, optim::adam(0.1), seeded_loader(), test::squared_error<float>, 10);
   for (const std::int64_t executors : {1, 2, 4}) {
     const SharedCounter attempts;
     std::vector<std::string> lines;
@@ -111,7 +111,7 @@ TEST_P(WorkerDeath, IsMadeGoodWithoutATrace) {
       // Not the one about more executors than CPUs.
       if (level == LogLevel::kWarning && line.starts_with("step")) lines.emplace_back(line);
     };
-    Trainer trainer(config, params, optim::adam(0.1), small_loader(), faulty(attempts, 1, GetParam().strike), options);
+    Trainer trainer(config, params, optim::adam(0.1), seeded_loader(), faulty(attempts, 1, GetParam().strike), options);
     EXPECT_EQ(trainer.run(10), 10);
     EXPECT_TRUE(test::same_bits(trainer.result(), reference)) << executors;
     EXPECT_EQ(trainer.progress().restarts, 1);
@@ -126,10 +126,10 @@ TEST_F(Processes, ABatchThatKillsAgainAndAgainEndsTraining) {
   const TrainConfig config{.num_workers = 4};
   const auto params = test::random_params<float>(3);
   const auto reference =
-      train_synchronous(config, params, optim::adam(0.1), small_loader(), test::squared_error<float>, 3);
+      train_synchronous(config, params, optim::adam(0.1), seeded_loader(), test::squared_error<float>, 3);
   const SharedCounter attempts;
   const auto compute = faulty(attempts, 5, [](auto) { ::raise(SIGBUS); });
-  Trainer trainer(config, params, optim::adam(0.1), small_loader(), compute, processes(2));
+  Trainer trainer(config, params, optim::adam(0.1), seeded_loader(), compute, processes(2));
   try {
     trainer.run(10);
     FAIL() << "no error";
@@ -145,7 +145,7 @@ TEST_F(Processes, ABatchThatKillsAgainAndAgainEndsTraining) {
   // Two deaths are left, and the next run bears them.
   EXPECT_EQ(trainer.run(7), 7);
   EXPECT_EQ(attempts.value(), 6);
-  EXPECT_TRUE(test::same_bits(trainer.result(), train_synchronous(config, params, optim::adam(0.1), small_loader(),
+  EXPECT_TRUE(test::same_bits(trainer.result(), train_synchronous(config, params, optim::adam(0.1), seeded_loader(),
                                                                   test::squared_error<float>, 10)));
 }
 
@@ -153,7 +153,7 @@ TEST_F(Processes, ABatchThatHangsAgainAndAgainIsATimeout) {
   const SharedCounter attempts;
   TrainerOptions options = processes(2);
   options.step_timeout = milliseconds(100);
-  Trainer trainer({.num_workers = 4}, test::random_params<float>(3), optim::sgd(0.1), small_loader(),
+  Trainer trainer({.num_workers = 4}, test::random_params<float>(3), optim::sgd(0.1), seeded_loader(),
                   faulty(attempts, 3, [](auto) { ::pause(); }), options);
   try {
     trainer.run(10);
@@ -176,7 +176,8 @@ TEST_F(Processes, TooManyRestartsEndTraining) {
   };
   TrainerOptions options = processes(1);
   options.recovery.restarts = 4;
-  Trainer trainer({.num_workers = 1}, test::random_params<float>(3), optim::sgd(0.1), small_loader(), compute, options);
+  Trainer trainer({.num_workers = 1}, test::random_params<float>(3), optim::sgd(0.1), seeded_loader(), compute,
+                  options);
   try {
     trainer.run(100);
     FAIL() << "no error";
@@ -208,10 +209,10 @@ class FewerProcesses : public test::ProcessTest {
     options.log = [&lines](LogLevel, std::string_view line) {
       if (line.find("lost for good") != std::string_view::npos) lines.emplace_back(line);
     };
-    return {config_, params_, optim::adam(0.1), small_loader(), compute, options};
+    return {config_, params_, optim::adam(0.1), seeded_loader(), compute, options};
   }
   TrainResult reference(std::int64_t steps) const {
-    return train_synchronous(config_, params_, optim::adam(0.1), small_loader(), test::squared_error<float>, steps);
+    return train_synchronous(config_, params_, optim::adam(0.1), seeded_loader(), test::squared_error<float>, steps);
   }
 
   const std::vector<Param> params_ = test::random_params<float>(3);
@@ -251,10 +252,10 @@ TEST_F(Processes, AnExceptionIsTheWorkersFailure) {
   const TrainConfig config{.num_workers = 4, .batches_per_step = 8};
   const auto params = test::random_params<float>(3);
   const auto reference =
-      train_synchronous(config, params, optim::adam(0.1), small_loader(), test::squared_error<float>, 3);
+      train_synchronous(config, params, optim::adam(0.1), seeded_loader(), test::squared_error<float>, 3);
   const SharedCounter attempts;
   const auto compute = faulty(attempts, 1, [](auto) { throw std::runtime_error("the disk is on fire"); });
-  Trainer trainer(config, params, optim::adam(0.1), small_loader(), compute, processes(3));
+  Trainer trainer(config, params, optim::adam(0.1), seeded_loader(), compute, processes(3));
   try {
     trainer.run(10);
     FAIL() << "no error";
@@ -273,7 +274,7 @@ TEST_F(Processes, AnExceptionIsTheWorkersFailure) {
 TEST_F(Processes, ALongCauseIsCut) {
   const SharedCounter attempts;
   const auto compute = faulty(attempts, 1, [](auto) { throw std::runtime_error(std::string(100'000, 'x')); });
-  Trainer trainer({.num_workers = 4}, test::random_params<float>(3), optim::sgd(0.1), small_loader(), compute,
+  Trainer trainer({.num_workers = 4}, test::random_params<float>(3), optim::sgd(0.1), seeded_loader(), compute,
                   processes(2));
   try {
     trainer.run(10);
@@ -292,7 +293,7 @@ TEST_F(Processes, TheGuardNamesItsElement) {
     return loss;
   };
   Trainer trainer({.num_workers = 4, .non_finite = NonFinite::kError}, test::random_params<float>(3), optim::sgd(0.1),
-                  small_loader(), compute, processes(2));
+                  seeded_loader(), compute, processes(2));
   try {
     trainer.run(10);
     FAIL() << "no error";
@@ -316,14 +317,14 @@ TEST_F(Processes, AWorkerCannotReachTheGradientsOfAnother) {
     if (context.worker == 1 && context.step == 1 && attempts.next() == 0) *first_worker->load() = 1;
     return loss;
   };
-  Trainer trainer({.num_workers = 2}, test::random_params<float>(3), optim::sgd(0.1), small_loader(), compute,
+  Trainer trainer({.num_workers = 2}, test::random_params<float>(3), optim::sgd(0.1), seeded_loader(), compute,
                   processes(2));
   EXPECT_EQ(trainer.run(3), 3);
   EXPECT_EQ(trainer.progress().restarts, 1);
 }
 
 TEST_F(Processes, TheEndOfTheZygoteEndsTheRunByName) {
-  Trainer trainer({.num_workers = 2}, test::random_params<float>(3), optim::sgd(0.001), small_loader(),
+  Trainer trainer({.num_workers = 2}, test::random_params<float>(3), optim::sgd(0.001), seeded_loader(),
                   test::squared_error<float>, processes(2));
   trainer.run(2);
   const auto children = test::children_of(::getpid());
@@ -341,7 +342,7 @@ TEST_F(Processes, TheEndOfTheZygoteEndsTheRunByName) {
 }
 
 TEST_F(Processes, AWorkerThatDiesBetweenStepsIsReplacedToo) {
-  Trainer trainer({.num_workers = 2}, test::random_params<float>(3), optim::sgd(0.1), small_loader(),
+  Trainer trainer({.num_workers = 2}, test::random_params<float>(3), optim::sgd(0.1), seeded_loader(),
                   test::squared_error<float>, processes(2));
   EXPECT_EQ(trainer.run(2), 2);
   const auto zygote = test::children_of(::getpid());
@@ -360,7 +361,7 @@ TEST_F(Processes, NothingIsLeftBehindAfterManyDeaths) {
     return test::squared_error<float>(context, batch, params, sink);
   };
   {
-    Trainer trainer({.num_workers = 4}, test::random_params<float>(3), optim::sgd(0.1), small_loader(), compute,
+    Trainer trainer({.num_workers = 4}, test::random_params<float>(3), optim::sgd(0.1), seeded_loader(), compute,
                     processes(4));
     EXPECT_EQ(trainer.run(10), 10);
     const std::size_t while_training = test::open_descriptors();
@@ -397,7 +398,7 @@ class EndOfTheCoordinator : public test::ProcessTest, public testing::WithParamI
       std::this_thread::sleep_for(milliseconds(context.worker == 0 ? 1 : 5));
       return test::squared_error<float>(context, batch, params, sink);
     };
-    Trainer trainer({.num_workers = 3}, test::random_params<float>(3), optim::sgd(0.001), small_loader(), slow,
+    Trainer trainer({.num_workers = 3}, test::random_params<float>(3), optim::sgd(0.001), seeded_loader(), slow,
                     processes(3));
     trainer.run(1'000'000);
     ::_exit(0);
@@ -441,9 +442,10 @@ TEST_P(EndOfTheCoordinator, EndsEverything) {
 TEST_F(Processes, SeveralTrainersMayBeCreatedBeforeTheFirstRuns) {
   const auto params = test::random_params<float>(3);
   const auto reference =
-      train_synchronous({.num_workers = 3}, params, optim::sgd(0.1), small_loader(), test::squared_error<float>, 5);
-  Trainer first({.num_workers = 3}, params, optim::sgd(0.1), small_loader(), test::squared_error<float>, processes(2));
-  Trainer second({.num_workers = 3}, params, optim::sgd(0.1), small_loader(), test::squared_error<float>, processes(3));
+      train_synchronous({.num_workers = 3}, params, optim::sgd(0.1), seeded_loader(), test::squared_error<float>, 5);
+  Trainer first({.num_workers = 3}, params, optim::sgd(0.1), seeded_loader(), test::squared_error<float>, processes(2));
+  Trainer second({.num_workers = 3}, params, optim::sgd(0.1), seeded_loader(), test::squared_error<float>,
+                 processes(3));
   EXPECT_EQ(first.run(5), 5);
   EXPECT_EQ(second.run(5), 5);
   EXPECT_TRUE(test::same_bits(first.result(), reference));
@@ -456,7 +458,7 @@ TEST_F(Processes, AProcessWithThreadsIsToldWhatToDo) {
     while (!stop) std::this_thread::sleep_for(milliseconds(1));
   });
   try {
-    Trainer trainer({.num_workers = 2}, test::random_params<float>(3), optim::sgd(0.1), small_loader(),
+    Trainer trainer({.num_workers = 2}, test::random_params<float>(3), optim::sgd(0.1), seeded_loader(),
                     test::squared_error<float>, processes(2));
     ADD_FAILURE() << "no error";
   } catch (const ConfigError& error) {

@@ -13,7 +13,7 @@
 namespace viva::distributed {
 namespace {
 
-constexpr double kExact = 1e-9;
+constexpr double kReferenceValue = 1e-9;
 
 class Train : public test::EveryWay {};
 INSTANTIATE_TEST_SUITE_P(Ways, Train, test::every_way(), test::name_of_way);
@@ -110,9 +110,9 @@ TEST_P(Train, TheLossIsTheMeanOverSamples) {
     return train({.num_workers = 2}, zero_line(), optim::sgd(1), data::DataLoader(dataset, {.batch_size = batch_size}),
                  loss_is_first_input, 1);
   };
-  EXPECT_NEAR(losses(2, {1, 1, 3, 3}).last_loss, 2, kExact);
-  EXPECT_NEAR(losses(3, {1, 1, 1, 3}).last_loss, 1.5, kExact);
-  EXPECT_NEAR(losses(3, {1, 1, 1, 3}).total_loss, 1.5, kExact);
+  EXPECT_NEAR(losses(2, {1, 1, 3, 3}).last_loss, 2, kReferenceValue);
+  EXPECT_NEAR(losses(3, {1, 1, 1, 3}).last_loss, 1.5, kReferenceValue);
+  EXPECT_NEAR(losses(3, {1, 1, 1, 3}).total_loss, 1.5, kReferenceValue);
 }
 
 // N = 10, W = 4: every sample once an epoch, whatever is left over.
@@ -150,7 +150,7 @@ TEST_P(Train, WorkersWithoutABatchWeighNothing) {
   for (std::size_t p = 0; p < 2; ++p) {
     for (std::size_t i = 0; i < few.final_params[p].value.values<double>().size(); ++i) {
       EXPECT_NEAR(few.final_params[p].value.values<double>()[i], many.final_params[p].value.values<double>()[i],
-                  kExact);
+                  kReferenceValue);
     }
   }
 }
@@ -167,9 +167,9 @@ TEST_P(Train, AverageCountsIdleWorkers) {
         .final_params[0]
         .value.item();
   };
-  EXPECT_NEAR(after(GradAggregation::kAverage), -0.5, kExact);
-  EXPECT_NEAR(after(GradAggregation::kSum), -2, kExact);
-  EXPECT_NEAR(after(GradAggregation::kWeightedAverage), -1, kExact);
+  EXPECT_NEAR(after(GradAggregation::kAverage), -0.5, kReferenceValue);
+  EXPECT_NEAR(after(GradAggregation::kSum), -2, kReferenceValue);
+  EXPECT_NEAR(after(GradAggregation::kWeightedAverage), -1, kReferenceValue);
 }
 
 TEST_P(Train, BothFormsOfACallbackGiveTheSameBits) {

@@ -15,7 +15,7 @@
 namespace viva::optim {
 namespace {
 
-std::vector<Optimizer> all_rules() {
+std::vector<Optimizer> rules_of_each_kind() {
   return {sgd(0.1), sgd_momentum(0.1), rmsprop(0.01), adam(0.01), adamw(0.01, 0.1)};
 }
 
@@ -45,7 +45,7 @@ template <typename T>
 void splitting_changes_no_moment() {
   const auto size = *rc::gen::inRange<std::int64_t>(1, 20'000);
   auto cuts = *rc::gen::container<std::vector<std::int64_t>>(rc::gen::inRange<std::int64_t>(0, size / kChunk + 1));
-  const Optimizer rule = *rc::gen::elementOf(all_rules());
+  const Optimizer rule = *rc::gen::elementOf(rules_of_each_kind());
   const KernelScope scope;
   const std::vector<Param> params{{"w", random_values<T>(size, 1)}};
   FlatState whole(rule, params), split(rule, params);
@@ -74,7 +74,7 @@ RC_GTEST_PROP(FlatState, SplittingARangeChangesNoMomentInFloat32, ()) { splittin
 RC_GTEST_PROP(FlatState, SplittingARangeChangesNoMomentInFloat64, ()) { splitting_changes_no_moment<double>(); }
 
 TEST(FlatState, PaddingStaysZero) {
-  for (const Optimizer& rule : all_rules()) {
+  for (const Optimizer& rule : rules_of_each_kind()) {
     const KernelScope scope;
     const std::vector<Param> params{{"w", random_values<float>(5, 1)}};
     FlatState state(rule, params);
@@ -105,7 +105,7 @@ TEST(FlatState, AStepIsTheSameUnderAnySettingsOfTheHost) {
   const std::vector<Param> params{{"w", random_values<float>(100, 1)}};
   const std::vector<GradPair> large{{"w", random_values<float>(100, 2)}};
   const std::vector<GradPair> small{{"w", random_values<float>(100, 3, 1e-19)}};
-  for (const Optimizer& rule : all_rules()) {
+  for (const Optimizer& rule : rules_of_each_kind()) {
     for (const auto& grads : {large, small}) {
       const StepResult expected = step(rule, params, grads);
       for (const std::uint64_t control : host_float_controls()) {

@@ -20,7 +20,7 @@ float rounded(float x) {
   return std::bit_cast<float>((bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000U);
 }
 
-std::vector<float> random_values(std::int64_t count, std::uint64_t seed) {
+std::vector<float> random_floats(std::int64_t count, std::uint64_t seed) {
   const RandomStream random(seed, RandomPurpose::kInitialize, 0);
   std::vector<float> values(static_cast<std::size_t>(count));
   std::uint64_t element = 0;
@@ -55,7 +55,7 @@ TEST_F(Bf16, MatrixProductsRoundTheirOperandsAndNothingElse) {
         MatmulShape s{m, k, n, ta, tb};
         s.bias = true;
         s.precision = Precision::kBf16;
-        const auto a = random_values(m * k, 1), b = random_values(k * n, 2), bias = random_values(n, 3);
+        const auto a = random_floats(m * k, 1), b = random_floats(k * n, 2), bias = random_floats(n, 3);
         std::vector<float> got(static_cast<std::size_t>(m * n));
         matmul<float>(s, a.data(), b.data(), bias.data(), got.data(), arena_);
         s.precision = Precision::kF32;
@@ -76,9 +76,9 @@ TEST_F(Bf16, ConvolutionsToo) {
     s.bias = true;
     s.algorithm = Conv2dAlgorithm::kWinograd;
     s.precision = Precision::kBf16;
-    const auto x = random_values(element_count(s.input_shape()), 1);
-    const auto w = random_values(element_count(s.weight_shape()), 2), b = random_values(32, 3);
-    const auto dy = random_values(element_count(s.output_shape()), 4);
+    const auto x = random_floats(element_count(s.input_shape()), 1);
+    const auto w = random_floats(element_count(s.weight_shape()), 2), b = random_floats(32, 3);
+    const auto dy = random_floats(element_count(s.output_shape()), 4);
     std::vector<float> y(dy.size()), dx(x.size()), dw(w.size()), db(b.size());
     conv2d_forward<float>(s, x.data(), w.data(), b.data(), y.data(), arena_);
     conv2d_backward_data<float>(s, dy.data(), w.data(), dx.data(), arena_);

@@ -12,7 +12,7 @@ namespace viva {
 namespace {
 
 template <typename T>
-void expect_the_plain_loop() {
+void expect_plain_blocks() {
   for (const Shape& shape : {Shape{0, 16, 2, 2}, Shape{2, 16, 1, 1}, Shape{3, 32, 5, 7}, Shape{1, 48, 17, 3}}) {
     for (const std::int64_t block : {1, 8, 16}) {
       const Tensor plain = random_tensor<T>(1, shape);
@@ -25,8 +25,8 @@ void expect_the_plain_loop() {
   }
 }
 
-TEST(ChannelBlocks, AreThePlainLoopInFloat32) { expect_the_plain_loop<float>(); }
-TEST(ChannelBlocks, AreThePlainLoopInFloat64) { expect_the_plain_loop<double>(); }
+TEST(ChannelBlocks, AreThePlainLoopInFloat32) { expect_plain_blocks<float>(); }
+TEST(ChannelBlocks, AreThePlainLoopInFloat64) { expect_plain_blocks<double>(); }
 
 TEST(ChannelBlocks, MustDivideTheChannels) {
   const std::vector<float> values(24);

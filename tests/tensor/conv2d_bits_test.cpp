@@ -38,7 +38,7 @@ std::vector<Conv2dShape> layers() {
 }
 
 template <typename T>
-Conv2dResults on_a_new_thread(const Conv2dCase<T>& problem, std::uint64_t control, int openmp_threads) {
+Conv2dResults convolved_on_a_new_thread(const Conv2dCase<T>& problem, std::uint64_t control, int openmp_threads) {
   Conv2dResults results;
   std::thread([&] {
     const HostSettings host(control, openmp_threads);
@@ -54,7 +54,7 @@ void expect_the_same_bits_under_any_settings(const Conv2dShape& shape) {
   EXPECT_TRUE(same_bits(problem.run(), expected)) << "repeated";
   for (const int openmp_threads : {1, 2, 4}) {
     for (const std::uint64_t control : host_float_controls()) {
-      EXPECT_TRUE(same_bits(on_a_new_thread(problem, control, openmp_threads), expected))
+      EXPECT_TRUE(same_bits(convolved_on_a_new_thread(problem, control, openmp_threads), expected))
           << testing::PrintToString(shape) << openmp_threads << " OpenMP threads, control register " << control;
     }
   }

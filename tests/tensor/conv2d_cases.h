@@ -6,6 +6,7 @@
 #include <ostream>
 #include <vector>
 
+#include "tests/tensor/random_tensor.h"
 #include "viva/tensor/conv2d.h"
 #include "viva/tensor/random.h"
 #include "viva/tensor/tensor.h"
@@ -18,16 +19,6 @@ inline void PrintTo(const Conv2dShape& s, std::ostream* out) {
        << s.dilation_h << " " << s.dilation_w << ", groups " << s.groups << ", blocks " << s.input_block << " "
        << s.output_block << (s.bias ? ", bias" : "") << (s.relu ? ", relu" : "")
        << (s.algorithm == Conv2dAlgorithm::kWinograd ? ", Winograd" : "");
-}
-
-// Numbers in [-1, 1) that float32 has exactly, so that both types compute with the same ones.
-template <typename T>
-Tensor random_tensor(std::uint64_t seed, const Shape& shape) {
-  const RandomStream random(seed, RandomPurpose::kInitialize, 0);
-  Tensor tensor = Tensor::zeros(shape, dtype_of<T>);
-  std::uint64_t element = 0;
-  for (T& x : tensor.mutable_values<T>()) x = static_cast<T>(static_cast<float>(2 * random.uniform(element++) - 1));
-  return tensor;
 }
 
 // NCHW to blocks of `block` channels, or with `back` the other way.

@@ -15,7 +15,7 @@ namespace viva {
 namespace {
 
 // Every feature, each with odd sizes; the batch is set by the tests.
-std::vector<Conv2dShape> shapes() {
+std::vector<Conv2dShape> conv2d_shapes() {
   std::vector<Conv2dShape> all{
       {.in_channels = 1, .height = 11, .width = 12, .out_channels = 32, .kernel_h = 3, .kernel_w = 3},
       {.in_channels = 32, .height = 6, .width = 7, .out_channels = 48, .kernel_h = 3, .kernel_w = 3},
@@ -103,7 +103,7 @@ void expect_the_reference(const Conv2dShape& s) {
 }
 
 TEST(Conv2d, IsTheReferenceInFloat32) {
-  for (Conv2dShape shape : shapes()) {
+  for (Conv2dShape shape : conv2d_shapes()) {
     for (const std::int64_t batch : {0, 1, 15, 16, 17, 33}) {
       shape.batch = batch;
       shape.bias = batch % 2 == 1;
@@ -114,7 +114,7 @@ TEST(Conv2d, IsTheReferenceInFloat32) {
 }
 
 TEST(Conv2d, IsTheReferenceForEveryUseOfBiasAndRelu) {
-  for (Conv2dShape shape : shapes()) {
+  for (Conv2dShape shape : conv2d_shapes()) {
     shape.batch = 2;
     for (const bool bias : {false, true}) {
       for (const bool relu : {false, true}) {
@@ -127,7 +127,7 @@ TEST(Conv2d, IsTheReferenceForEveryUseOfBiasAndRelu) {
 }
 
 TEST(Conv2d, IsTheReferenceInBlocks) {
-  for (Conv2dShape shape : shapes()) {
+  for (Conv2dShape shape : conv2d_shapes()) {
     shape.batch = 17;
     shape.bias = true;
     for (const auto& [in, out] : {std::pair{1, 16}, {16, 1}, {16, 16}, {8, 8}}) {
@@ -141,7 +141,7 @@ TEST(Conv2d, IsTheReferenceInBlocks) {
 
 TEST(Conv2d, IsTheReferenceWithWinograd) {
   int available = 0;
-  for (Conv2dShape shape : shapes()) {
+  for (Conv2dShape shape : conv2d_shapes()) {
     shape.algorithm = Conv2dAlgorithm::kWinograd;
     shape.bias = shape.relu = true;
     if (winograd_available(shape)) ++available;
@@ -189,7 +189,7 @@ TEST(Conv2d, GradientsOfTheReferenceAreDifferences) {
     for (std::size_t i = 0; i < a.values<double>().size(); ++i) sum += a.values<double>()[i] * b.values<double>()[i];
     return sum;
   };
-  for (Conv2dShape shape : shapes()) {
+  for (Conv2dShape shape : conv2d_shapes()) {
     shape.batch = 2;
     shape.bias = true;
     const Conv2dCase<double> problem(shape);

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "tests/tensor/random_tensor.h"
 #include "viva/tensor/elementwise.h"
 #include "viva/tensor/kernel_scope.h"
 #include "viva/tensor/random.h"
@@ -13,15 +14,6 @@
 
 namespace viva {
 namespace {
-
-template <typename T>
-Tensor random_tensor(std::uint64_t seed, Shape shape) {
-  const RandomStream random(seed, RandomPurpose::kInitialize, 0);
-  Tensor tensor = Tensor::zeros(std::move(shape), dtype_of<T>);
-  std::uint64_t element = 0;
-  for (T& x : tensor.mutable_values<T>()) x = static_cast<T>(2 * random.uniform(element++) - 1);
-  return tensor;
-}
 
 template <typename T>
 void weighted_add_is_the_plain_loop() {

@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/tensor/floating.h"
 #include "tests/tensor/host_settings.h"
 #include "viva/tensor/matmul.h"
 #include "viva/tensor/random.h"
@@ -13,7 +14,7 @@ namespace viva {
 namespace {
 
 template <typename T>
-Tensor random_values(std::uint64_t seed, std::int64_t size) {
+Tensor random_elements(std::uint64_t seed, std::int64_t size) {
   const RandomStream random(seed, RandomPurpose::kInitialize, 0);
   const Tensor tensor = Tensor::zeros({size}, dtype_of<T>);
   std::uint64_t element = 0;
@@ -30,9 +31,9 @@ std::vector<MatmulShape> products() {
 }
 
 template <typename T>
-Tensor on_a_new_thread(const MatmulShape& shape, std::uint64_t control, int openmp_threads) {
-  const Tensor a = random_values<T>(1, shape.m * shape.k), b = random_values<T>(2, shape.k * shape.n);
-  const Tensor bias = random_values<T>(3, shape.n), out = Tensor::zeros({shape.m, shape.n}, dtype_of<T>);
+Tensor multiplied_on_a_new_thread(const MatmulShape& shape, std::uint64_t control, int openmp_threads) {
+  const Tensor a = random_elements<T>(1, shape.m * shape.k), b = random_elements<T>(2, shape.k * shape.n);
+  const Tensor bias = random_elements<T>(3, shape.n), out = Tensor::zeros({shape.m, shape.n}, dtype_of<T>);
   std::thread([&] {
     const HostSettings host(control, openmp_threads);
     Arena arena;
@@ -44,15 +45,14 @@ Tensor on_a_new_thread(const MatmulShape& shape, std::uint64_t control, int open
 
 template <typename T>
 class MatmulBits : public testing::Test {};
-using Floating = testing::Types<float, double>;
 TYPED_TEST_SUITE(MatmulBits, Floating);
 
 TYPED_TEST(MatmulBits, AreTheSameUnderAnySettingsOfTheHost) {
   for (const MatmulShape& shape : products()) {
-    const Tensor expected = on_a_new_thread<TypeParam>(shape, host_float_controls().front(), 1);
+    const Tensor expected = multiplied_on_a_new_thread<TypeParam>(shape, host_float_controls().front(), 1);
     for (const int openmp_threads : {1, 2, 4}) {
       for (const std::uint64_t control : host_float_controls()) {
-        EXPECT_TRUE(bitwise_equal(on_a_new_thread<TypeParam>(shape, control, openmp_threads), expected))
+        EXPECT_TRUE(bitwise_equal(multiplied_on_a_new_thread<TypeParam>(shape, control, openmp_threads), expected))
             << "m " << shape.m << ", " << openmp_threads << " OpenMP threads, control register " << control;
       }
     }

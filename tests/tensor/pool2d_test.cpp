@@ -1,5 +1,6 @@
 // Pooling against plain loops over windows, its gradients against differences, ties, NaN and refused shapes.
 #include "viva/tensor/pool2d.h"
+#include "tests/tensor/floating.h"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +16,7 @@
 namespace viva {
 namespace {
 
-std::vector<Pool2dShape> shapes() {
+std::vector<Pool2dShape> pool2d_shapes() {
   std::vector<Pool2dShape> all;
   for (const std::int64_t batch : {0, 1, 3}) {
     for (const std::int64_t channels : {1, 3, 16, 48}) {
@@ -153,18 +154,17 @@ void expect_the_plain_loop(const Pool2dShape& s, const Tensor& input) {
 
 template <typename T>
 class Pool2d : public testing::Test {};
-using Floating = testing::Types<float, double>;
 TYPED_TEST_SUITE(Pool2d, Floating);
 
 TYPED_TEST(Pool2d, IsThePlainLoop) {
-  for (const Pool2dShape& s : shapes())
+  for (const Pool2dShape& s : pool2d_shapes())
     expect_the_plain_loop<TypeParam>(s, random_tensor<TypeParam>(1, s.input_shape()));
 }
 
 // Few different numbers, among them infinities: most windows have ties, many have only the lowest number.
 TYPED_TEST(Pool2d, TiesGoToTheFirst) {
   constexpr TypeParam kInfinity = std::numeric_limits<TypeParam>::infinity();
-  for (const Pool2dShape& s : shapes()) {
+  for (const Pool2dShape& s : pool2d_shapes()) {
     const Tensor input = random_tensor<TypeParam>(1, s.input_shape());
     for (TypeParam& x : input.mutable_values<TypeParam>()) x = x < 0 ? -kInfinity : x < 0.5 ? TypeParam{1} : kInfinity;
     const Indexed got = max_pool<TypeParam>(s, input);
@@ -184,7 +184,7 @@ std::vector<std::size_t> nan_places(const Tensor& tensor) {
 }
 
 TYPED_TEST(Pool2d, NaNPropagates) {
-  for (const Pool2dShape& s : shapes()) {
+  for (const Pool2dShape& s : pool2d_shapes()) {
     const Tensor input = random_tensor<TypeParam>(1, s.input_shape());
     for (TypeParam& x : input.mutable_values<TypeParam>()) {
       if (x > 0.7) x = std::numeric_limits<TypeParam>::quiet_NaN();
@@ -213,7 +213,7 @@ TYPED_TEST(Pool2d, HasTheSameBitsUnderAnySettingsOfTheHost) {
 
 // sum(output * grad_output) is linear in the input as long as no window's largest element changes.
 TEST(Pool2dGradient, IsADifference) {
-  for (const Pool2dShape& s : shapes()) {
+  for (const Pool2dShape& s : pool2d_shapes()) {
     const Tensor input = random_tensor<double>(1, s.input_shape()), grad = random_tensor<double>(2, s.output_shape());
     const auto product = [&](const Tensor& output) {
       double sum = 0;

@@ -1,6 +1,7 @@
 // Softmax with cross-entropy beyond its formula: NaN is never hidden, shifted logits are the same, the gradient is the
 // loss's. kernels_test.cpp holds the formula itself.
 #include "viva/tensor/softmax.h"
+#include "tests/tensor/floating.h"
 
 #include <gtest/gtest.h>
 
@@ -28,7 +29,6 @@ double loss_of(const std::vector<T>& logits, const Labels& labels, std::vector<T
 
 template <typename T>
 class Softmax : public testing::Test {};
-using Floating = testing::Types<float, double>;
 TYPED_TEST_SUITE(Softmax, Floating);
 
 // Training stops at a loss that is not finite, so a bad logit must reach it, be it the label's or another one's.

@@ -7,21 +7,21 @@ namespace viva::autograd {
 namespace {
 
 // x as (batch, channels, area).
-struct Extents {
+struct BatchNormExtents {
   std::int64_t batch = 0, channels = 0, area = 1;
   double count() const { return static_cast<double>(batch * area); }
 };
 
 // Calls f(place) for the elements of one channel, in their order.
 template <typename F>
-void for_channel(const Extents& e, std::int64_t channel, F f) {
+void for_channel(const BatchNormExtents& e, std::int64_t channel, F f) {
   for (std::int64_t n = 0; n < e.batch; ++n) {
     const std::int64_t begin = (n * e.channels + channel) * e.area;
     for (std::int64_t i = begin; i < begin + e.area; ++i) f(i);
   }
 }
 
-Extents checked(const Variable& x, const Variable& weight, const Variable& bias) {
+BatchNormExtents checked(const Variable& x, const Variable& weight, const Variable& bias) {
   if (x.rank() < 2) throw ShapeMismatch("batch_norm: input (n, channels, …)", {-1, -1}, x.shape());
   const Shape channels{x.shape()[1]};
   if (weight.shape() != channels) throw ShapeMismatch("batch_norm: weight", channels, weight.shape());
@@ -30,7 +30,7 @@ Extents checked(const Variable& x, const Variable& weight, const Variable& bias)
     throw DtypeError("batch_norm: expected input, weight and bias of one type, got " + std::string(name_of(x.dtype())) +
                      ", " + std::string(name_of(weight.dtype())) + " and " + std::string(name_of(bias.dtype())));
   }
-  Extents e{x.shape()[0], x.shape()[1], 1};
+  BatchNormExtents e{x.shape()[0], x.shape()[1], 1};
   for (std::size_t axis = 2; axis < x.rank(); ++axis) e.area *= x.shape()[axis];
   return e;
 }
@@ -48,7 +48,7 @@ Normal<T> normal_of(const Variable& statistics) {
 }
 
 template <typename T>
-void normalise(const Extents& e, const T* x, const Normal<T>& normal, const T* weight, const T* bias, T* y) {
+void normalise(const BatchNormExtents& e, const T* x, const Normal<T>& normal, const T* weight, const T* bias, T* y) {
   for (std::int64_t c = 0; c < e.channels; ++c) {
     const T mean = normal.mean[c], factor = normal.scale[c] * weight[c], offset = bias[c];
     for_channel(e, c, [&](std::int64_t i) { y[i] = (x[i] - mean) * factor + offset; });
@@ -58,8 +58,8 @@ void normalise(const Extents& e, const T* x, const Normal<T>& normal, const T* w
 // With h = (x - mean)·scale: dweight = Σ dy·h, dbias = Σ dy, and dx = weight·scale·(dy - mean(dy) - h·mean(dy·h)),
 // where the two means are zero for statistics that do not depend on x.
 template <typename T>
-void backward(const Extents& e, const T* x, const Normal<T>& normal, const T* weight, const T* dy, bool own, T* dx,
-              T* dweight, T* dbias) {
+void batch_norm_backward(const BatchNormExtents& e, const T* x, const Normal<T>& normal, const T* weight, const T* dy,
+                         bool own, T* dx, T* dweight, T* dbias) {
   for (std::int64_t c = 0; c < e.channels; ++c) {
     const T mean = normal.mean[c], scale = normal.scale[c];
     double sum = 0, sum_h = 0;
@@ -77,8 +77,8 @@ void backward(const Extents& e, const T* x, const Normal<T>& normal, const T* we
 }
 
 // The operation, once mean and scale are known; `own` says whether they are the batch's.
-Variable record(const Extents& e, const Variable& statistics, bool own, const Variable& x, const Variable& weight,
-                const Variable& bias) {
+Variable record(const BatchNormExtents& e, const Variable& statistics, bool own, const Variable& x,
+                const Variable& weight, const Variable& bias) {
   Tape& tape = x.tape();
   const Tensor y = tape.allocate(x.shape(), x.dtype());
   visit_floating(x.dtype(), "batch_norm", [&](auto type) {
@@ -90,9 +90,10 @@ Variable record(const Extents& e, const Variable& statistics, bool own, const Va
     const auto compute = [&](const Tensor& dx, const Tensor& dweight, const Tensor& dbias) {
       visit_floating(x.dtype(), "batch_norm", [&](auto type) {
         using T = decltype(type);
-        backward<T>(e, x.value().values<T>().data(), normal_of<T>(statistics), weight.value().values<T>().data(),
-                    gradients.output().values<T>().data(), own, dx.mutable_values<T>().data(),
-                    dweight.mutable_values<T>().data(), dbias.mutable_values<T>().data());
+        batch_norm_backward<T>(e, x.value().values<T>().data(), normal_of<T>(statistics),
+                               weight.value().values<T>().data(), gradients.output().values<T>().data(), own,
+                               dx.mutable_values<T>().data(), dweight.mutable_values<T>().data(),
+                               dbias.mutable_values<T>().data());
       });
     };
     gradients.add_together(compute, x, weight, bias);
@@ -103,7 +104,7 @@ Variable record(const Extents& e, const Variable& statistics, bool own, const Va
 
 Variable batch_norm(const Variable& x, const Variable& weight, const Variable& bias, double eps,
                     const ChannelStatistics* statistics) {
-  const Extents e = checked(x, weight, bias);
+  const BatchNormExtents e = checked(x, weight, bias);
   if (e.count() < 2) {
     throw InvalidShape("batch_norm: a batch needs at least two values in each channel, got " + to_string(x.shape()));
   }
@@ -135,7 +136,7 @@ Variable batch_norm(const Variable& x, const Variable& weight, const Variable& b
 
 Variable batch_norm_by(const ChannelStatistics& statistics, const Variable& x, const Variable& weight,
                        const Variable& bias, double eps) {
-  const Extents e = checked(x, weight, bias);
+  const BatchNormExtents e = checked(x, weight, bias);
   for (const Tensor& given : {statistics.mean, statistics.variance}) {
     if (given.shape() != weight.shape()) throw ShapeMismatch("batch_norm: statistics", weight.shape(), given.shape());
   }

@@ -97,8 +97,8 @@ void forward(const PooledConvolution& p, const T* x, const T* weight, const T* b
 
 // dx may be null; dbias is where there is no bias.
 template <typename T>
-void backward(const PooledConvolution& p, const T* x, const T* weight, const T* dy, const std::uint16_t* places, T* dx,
-              T* dweight, T* dbias, Arena& arena) {
+void pooled_backward(const PooledConvolution& p, const T* x, const T* weight, const T* dy, const std::uint16_t* places,
+                     T* dx, T* dweight, T* dbias, Arena& arena) {
   const Arena::Scope scope(arena);
   const auto weights = static_cast<std::size_t>(element_count(p.conv.weight_shape()));
   const auto biases = static_cast<std::size_t>(dbias == nullptr ? 0 : p.conv.out_channels);
@@ -207,9 +207,9 @@ Variable conv2d_max_pool2d(const Variable& x, const Variable& weight, const std:
       using T = decltype(type);
       if (p.rectified) through_relu<T>(gradients);
       const auto compute = [&](T* dx, const Tensor& dweight, const Tensor& dbias) {
-        backward<T>(p, x.value().values<T>().data(), weight.value().values<T>().data(),
-                    gradients.output().values<T>().data(), places, dx, dweight.mutable_values<T>().data(),
-                    p.conv.bias ? dbias.mutable_values<T>().data() : nullptr, gradients.arena());
+        pooled_backward<T>(p, x.value().values<T>().data(), weight.value().values<T>().data(),
+                           gradients.output().values<T>().data(), places, dx, dweight.mutable_values<T>().data(),
+                           p.conv.bias ? dbias.mutable_values<T>().data() : nullptr, gradients.arena());
       };
       // The gradient of an image that nobody asks for is not worth its time.
       if (!x.requires_grad()) {

@@ -12,13 +12,13 @@ namespace viva::autograd {
 namespace {
 
 // A shape around one axis: (outer, length, inner).
-struct Extents {
+struct ReduceExtents {
   std::int64_t outer = 1, length = 1, inner = 1;
   std::int64_t at(std::int64_t o, std::int64_t k, std::int64_t i) const { return (o * length + k) * inner + i; }
 };
 
-Extents extents(const Shape& shape, std::size_t axis) {
-  Extents e;
+ReduceExtents extents(const Shape& shape, std::size_t axis) {
+  ReduceExtents e;
   for (std::size_t i = 0; i < axis; ++i) e.outer *= shape[i];
   e.length = shape[axis];
   for (std::size_t i = axis + 1; i < shape.size(); ++i) e.inner *= shape[i];
@@ -36,7 +36,7 @@ Shape reduced(Shape shape, std::size_t axis, ReduceOptions options) {
 
 // The chains of one output run side by side over `inner`; where there is only one, its sum is kept in double.
 template <typename T>
-void sum_kernel(const T* x, T* out, const Extents& e) {
+void sum_kernel(const T* x, T* out, const ReduceExtents& e) {
   for (std::int64_t o = 0; o < e.outer; ++o) {
     if (e.inner == 1) {
       double total = 0;
@@ -54,7 +54,7 @@ void sum_kernel(const T* x, T* out, const Extents& e) {
 
 // The place of each maximum along the axis; a NaN is larger than any number.
 template <typename T>
-void max_kernel(const T* x, T* out, std::int64_t* places, const Extents& e) {
+void max_kernel(const T* x, T* out, std::int64_t* places, const ReduceExtents& e) {
   for (std::int64_t o = 0; o < e.outer; ++o) {
     for (std::int64_t i = 0; i < e.inner; ++i) {
       std::int64_t best = 0;
@@ -72,7 +72,7 @@ void max_kernel(const T* x, T* out, std::int64_t* places, const Extents& e) {
 
 Variable sum(const Variable& x, std::int64_t axis, ReduceOptions options) {
   const std::size_t a = axis_of(axis, x.rank(), "sum");
-  const Extents e = extents(x.shape(), a);
+  const ReduceExtents e = extents(x.shape(), a);
   const Tensor y = x.tape().allocate(reduced(x.shape(), a, options), x.dtype());
   visit_floating(x.dtype(), "sum", [&](auto type) {
     using T = decltype(type);
@@ -102,7 +102,7 @@ Variable mean(const Variable& x) {
 
 Variable max(const Variable& x, std::int64_t axis, ReduceOptions options) {
   const std::size_t a = axis_of(axis, x.rank(), "max");
-  const Extents e = extents(x.shape(), a);
+  const ReduceExtents e = extents(x.shape(), a);
   if (e.length == 0) throw InvalidShape("max: an axis of length 0 in " + to_string(x.shape()));
   const Tensor y = x.tape().allocate(reduced(x.shape(), a, options), x.dtype());
   const auto places = x.tape().arena().allocate<std::int64_t>(static_cast<std::size_t>(y.size()));

@@ -84,7 +84,7 @@ Header parse_header(const Contents& contents) {
   return header;
 }
 
-void check_size(const Contents& contents, const Header& header) {
+void check_idx_size(const Contents& contents, const Header& header) {
   std::size_t count = 0;
   try {
     count = static_cast<std::size_t>(element_count(header.shape));
@@ -120,9 +120,9 @@ Contents unpack(const Contents& contents, std::size_t most_unpacked) {
   return {unpacked.span(), unpacked.data, contents.path, true};
 }
 
-Tensor parse(const Contents& contents) {
+Tensor parse_contents(const Contents& contents) {
   Header header = parse_header(contents);
-  check_size(contents, header);
+  check_idx_size(contents, header);
   const auto elements = contents.bytes.subspan(header.size);
   const std::size_t element = size_of(header.dtype);
   if (element == 1 && contents.owner) {
@@ -150,11 +150,11 @@ Tensor parse(const Contents& contents) {
 
 Tensor read_idx(const std::string& path) {
   const FileBytes file = read_file(path);
-  return parse(unpack({file.span(), file.data, path}, kUnlimited));
+  return parse_contents(unpack({file.span(), file.data, path}, kUnlimited));
 }
 
 Tensor parse_idx(std::span<const std::byte> bytes, const std::string& path, std::size_t most_unpacked) {
-  return parse(unpack({bytes, nullptr, path}, most_unpacked));
+  return parse_contents(unpack({bytes, nullptr, path}, most_unpacked));
 }
 
 Dataset load_idx_dataset(const std::string& images_path, const std::string& labels_path,

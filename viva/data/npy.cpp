@@ -16,7 +16,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "elements are written as they stand in memory");
 
-void check_size(const NpyHeader& header, std::size_t file_size, const std::string& path) {
+void check_npy_size(const NpyHeader& header, std::size_t file_size, const std::string& path) {
   const auto fail = [&path](std::size_t offset, const std::string& message) {
     throw IoError(path, static_cast<std::int64_t>(offset), message);
   };
@@ -85,9 +85,9 @@ void copy_elements(const NpyHeader& header, std::span<const std::byte> from, std
 }
 
 // `owner` keeps the bytes, or is null where the caller does.
-Tensor parse(std::span<const std::byte> bytes, const SharedBytes& owner, const std::string& path) {
+Tensor parse_elements(std::span<const std::byte> bytes, const SharedBytes& owner, const std::string& path) {
   NpyHeader header = parse_npy_header(bytes, path);
-  check_size(header, bytes.size(), path);
+  check_npy_size(header, bytes.size(), path);
   const std::size_t element = size_of(header.dtype);
   const bool as_stored = (!header.big_endian || element == 1) && (!header.fortran_order || header.shape.size() < 2);
   if (owner && as_stored && header.size % kAlignment == 0) {
@@ -116,10 +116,12 @@ Tensor parse(std::span<const std::byte> bytes, const SharedBytes& owner, const s
 
 Tensor read_npy(const std::string& path) {
   const FileBytes file = read_file(path);
-  return parse(file.span(), file.data, path);
+  return parse_elements(file.span(), file.data, path);
 }
 
-Tensor parse_npy(std::span<const std::byte> bytes, const std::string& path) { return parse(bytes, nullptr, path); }
+Tensor parse_npy(std::span<const std::byte> bytes, const std::string& path) {
+  return parse_elements(bytes, nullptr, path);
+}
 
 std::vector<std::byte> npy_bytes(const Tensor& tensor) {
   if (tensor.rank() > kMostNpyAxes) {

@@ -11,7 +11,7 @@ namespace viva::distributed {
 namespace {
 
 // In the order of the enumeration.
-constexpr std::array<std::string_view, 3> kNames{"sum", "average", "weighted_average"};
+constexpr std::array<std::string_view, 3> kAggregationNames{"sum", "average", "weighted_average"};
 
 // The gradient of `worker` for every name of the first worker, in that order.
 std::vector<GradPair> in_order_of(const std::vector<GradPair>& first, const std::vector<GradPair>& grads,
@@ -48,7 +48,9 @@ std::vector<GradPair> in_order_of(const std::vector<GradPair>& first, const std:
 
 }  // namespace
 
-std::string_view name_of(GradAggregation aggregation) { return kNames.at(static_cast<std::size_t>(aggregation)); }
+std::string_view name_of(GradAggregation aggregation) {
+  return kAggregationNames.at(static_cast<std::size_t>(aggregation));
+}
 
 std::vector<GradPair> distribute_grads(std::span<const WorkerGrads> per_worker, GradAggregation aggregation) {
   const KernelScope scope;

@@ -121,9 +121,9 @@ class FaultReader {
 
 // What all processes remember: how often each fault has struck, and the last batch of each worker that was picked at
 // random, which its replacement must get past.
-class Memory {
+class FaultMemory {
  public:
-  Memory(std::size_t faults, std::size_t workers)
+  FaultMemory(std::size_t faults, std::size_t workers)
       : bytes_(make_shared_bytes((faults + faults * workers) * sizeof(Count))), workers_(workers) {
     counts_ = reinterpret_cast<Count*>(bytes_.get());
     for (std::size_t i = 0; i < faults; ++i) new (counts_ + i) Count(0);
@@ -154,7 +154,7 @@ bool applies(const Fault& fault, const StepContext& context) {
 }
 
 // What strikes before the batch is computed.
-void strike(const Fault& fault, std::size_t i, const Memory& memory, const StepContext& context) {
+void strike(const Fault& fault, std::size_t i, const FaultMemory& memory, const StepContext& context) {
   switch (fault.kind) {
     case Kind::kKill:
       if (memory.strikes(i, fault.times)) std::raise(SIGKILL);
@@ -198,7 +198,7 @@ Fault parse_fault(const std::string& text) { return FaultReader(text).read(); }
 
 ComputeGrads with_faults(ComputeGrads compute, std::vector<Fault> faults, std::int64_t num_workers) {
   if (faults.empty()) return compute;
-  const Memory memory(faults.size(), static_cast<std::size_t>(num_workers));
+  const FaultMemory memory(faults.size(), static_cast<std::size_t>(num_workers));
   return [compute = std::move(compute), faults = std::move(faults), memory](
              const StepContext& context, const data::Batch& batch, std::span<const Param> params, GradSink& sink) {
     for (std::size_t i = 0; i < faults.size(); ++i) {

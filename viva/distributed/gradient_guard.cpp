@@ -9,7 +9,7 @@ namespace viva::distributed {
 namespace {
 
 // In the order of the enumeration.
-constexpr std::array<std::string_view, 3> kNames{"ignore", "error", "skip"};
+constexpr std::array<std::string_view, 3> kPolicyNames{"ignore", "error", "skip"};
 
 template <typename T>
 std::optional<ElementPlace> first_of_type(const Tensor& buffer, const optim::LayoutEntry& place, std::size_t entry,
@@ -23,7 +23,7 @@ std::optional<ElementPlace> first_of_type(const Tensor& buffer, const optim::Lay
 
 }  // namespace
 
-std::string_view name_of(NonFinite policy) { return kNames.at(static_cast<std::size_t>(policy)); }
+std::string_view name_of(NonFinite policy) { return kPolicyNames.at(static_cast<std::size_t>(policy)); }
 
 std::optional<ElementPlace> first_non_finite(const optim::Layout& layout, const Tensor& buffer, std::size_t entry,
                                              optim::Range range) {

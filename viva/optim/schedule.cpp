@@ -16,7 +16,7 @@ namespace {
 constexpr std::array<std::string_view, 4> kNames{"constant", "step", "linear", "cosine"};
 
 template <typename Number>
-void expect(bool good, std::string_view key, std::string_view range, Number got) {
+void expect_setting(bool good, std::string_view key, std::string_view range, Number got) {
   if (good) return;
   throw ConfigError({}, 0, fmt::format("schedule.{}", key), fmt::format("expected a number {}, got {}", range, got));
 }
@@ -26,16 +26,16 @@ void expect(bool good, std::string_view key, std::string_view range, Number got)
 std::string_view name_of(ScheduleKind kind) { return kNames.at(static_cast<std::size_t>(kind)); }
 
 Schedule::Schedule(ScheduleKind kind, const ScheduleSettings& settings) : kind_(kind), settings_(settings) {
-  expect(settings.warmup_steps >= 0, "warmup_steps", ">= 0", settings.warmup_steps);
+  expect_setting(settings.warmup_steps >= 0, "warmup_steps", ">= 0", settings.warmup_steps);
   if (kind == ScheduleKind::kStep) {
-    expect(settings.period >= 1, "period", ">= 1", settings.period);
-    expect(std::isfinite(settings.gamma) && settings.gamma > 0, "gamma", "> 0", settings.gamma);
+    expect_setting(settings.period >= 1, "period", ">= 1", settings.period);
+    expect_setting(std::isfinite(settings.gamma) && settings.gamma > 0, "gamma", "> 0", settings.gamma);
   }
   if (kind == ScheduleKind::kLinear || kind == ScheduleKind::kCosine) {
-    expect(settings.total_steps > settings.warmup_steps, "total_steps",
-           fmt::format("> warmup_steps ({})", settings.warmup_steps), settings.total_steps);
-    expect(std::isfinite(settings.final_factor) && settings.final_factor >= 0, "final_factor", ">= 0",
-           settings.final_factor);
+    expect_setting(settings.total_steps > settings.warmup_steps, "total_steps",
+                   fmt::format("> warmup_steps ({})", settings.warmup_steps), settings.total_steps);
+    expect_setting(std::isfinite(settings.final_factor) && settings.final_factor >= 0, "final_factor", ">= 0",
+                   settings.final_factor);
   }
 }
 

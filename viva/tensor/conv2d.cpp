@@ -6,36 +6,34 @@
 
 #include "viva/tensor/dnnl_conv2d.h"
 #include "viva/tensor/kernel_scope.h"
+#include "viva/tensor/require_shape.h"
 #include "viva/tensor/tensor.h"
 
 namespace viva {
 namespace {
 
-// The message is made for an error only: the check itself allocates nothing.
-template <typename... Values>
-void check(bool condition, fmt::format_string<const Values&...> message, const Values&... values) {
-  if (!condition) throw InvalidShape("conv2d: " + fmt::format(message, values...));
-}
-
-void check_axis(const char* axis, std::int64_t size, std::int64_t kernel, std::int64_t stride, std::int64_t padding,
-                std::int64_t dilation) {
+void check_conv2d_axis(const char* axis, std::int64_t size, std::int64_t kernel, std::int64_t stride,
+                       std::int64_t padding, std::int64_t dilation) {
   constexpr std::int64_t kMost = 1 << 24;  // sums of a few such numbers and products of two fit well
   const std::int64_t least = std::min({size, kernel, stride, dilation, padding + 1});
-  check(least > 0 && std::max({size, kernel, stride, dilation, padding}) <= kMost,
-        "{} {}, kernel {}, stride {} and dilation {} must be positive, padding {} not negative, and all at most {}",
-        axis, size, kernel, stride, dilation, padding, kMost);
+  require_shape(
+      "conv2d", least > 0 && std::max({size, kernel, stride, dilation, padding}) <= kMost,
+      "{} {}, kernel {}, stride {} and dilation {} must be positive, padding {} not negative, and all at most {}", axis,
+      size, kernel, stride, dilation, padding, kMost);
   const std::int64_t span = dilation * (kernel - 1) + 1, padded = size + 2 * padding;
-  check(padded >= span,
-        "a kernel of {} with dilation {} spans {}, but {} {} with padding {} on both sides is {}: it must be at least "
-        "the span",
-        kernel, dilation, span, axis, size, padding, padded);
+  require_shape(
+      "conv2d", padded >= span,
+      "a kernel of {} with dilation {} spans {}, but {} {} with padding {} on both sides is {}: it must be at least "
+      "the span",
+      kernel, dilation, span, axis, size, padding, padded);
 }
 
 void check_channels(const char* name, std::int64_t channels, std::int64_t groups, std::int64_t block) {
-  check(channels > 0 && channels % groups == 0,
-        "{} {} channels in {} groups: they must be a positive multiple of the groups", channels, name, groups);
-  check((block == 1 || block == 8 || block == 16) && channels % block == 0,
-        "{} {} channels in blocks of {}: a block has 1, 8 or 16 channels and divides them", channels, name, block);
+  require_shape("conv2d", channels > 0 && channels % groups == 0,
+                "{} {} channels in {} groups: they must be a positive multiple of the groups", channels, name, groups);
+  require_shape("conv2d", (block == 1 || block == 8 || block == 16) && channels % block == 0,
+                "{} {} channels in blocks of {}: a block has 1, 8 or 16 channels and divides them", channels, name,
+                block);
 }
 
 // One product of the sum that a convolution is: places in input, weight and output.
@@ -98,12 +96,12 @@ void for_each_output(const Conv2dShape& s, F f) {
 }  // namespace
 
 void check_conv2d(const Conv2dShape& s) {
-  check(s.batch >= 0, "a batch of {} samples: it must not be negative", s.batch);
-  check(s.groups > 0, "{} groups: there must be at least one", s.groups);
+  require_shape("conv2d", s.batch >= 0, "a batch of {} samples: it must not be negative", s.batch);
+  require_shape("conv2d", s.groups > 0, "{} groups: there must be at least one", s.groups);
   check_channels("input", s.in_channels, s.groups, s.input_block);
   check_channels("output", s.out_channels, s.groups, s.output_block);
-  check_axis("height", s.height, s.kernel_h, s.stride_h, s.padding_h, s.dilation_h);
-  check_axis("width", s.width, s.kernel_w, s.stride_w, s.padding_w, s.dilation_w);
+  check_conv2d_axis("height", s.height, s.kernel_h, s.stride_h, s.padding_h, s.dilation_h);
+  check_conv2d_axis("width", s.width, s.kernel_w, s.stride_w, s.padding_w, s.dilation_w);
 }
 
 Conv2dShape conv2d_shape(const Shape& input, const Shape& weight, Conv2dShape settings) {

@@ -62,8 +62,8 @@ struct Problem {
 // The primitive's descriptor, empty where there is no kernel; `hint` is the forward descriptor that a backward one
 // asks for. oneDNN 2 describes an operation before it makes the primitive's descriptor; 3 does both at once.
 template <typename Primitive, typename... Hint>
-typename Primitive::primitive_desc describe(const Problem& p, dnnl::algorithm algorithm,
-                                            const dnnl::primitive_attr& attributes, const Hint&... hint) {
+typename Primitive::primitive_desc describe_convolution(const Problem& p, dnnl::algorithm algorithm,
+                                                        const dnnl::primitive_attr& attributes, const Hint&... hint) {
   const auto with = [&](auto... operands) -> typename Primitive::primitive_desc {
 #if DNNL_VERSION_MAJOR >= 3
     return {cpu_engine(), operands..., p.strides, p.dilations, p.padding, p.padding, hint..., attributes, true};
@@ -92,10 +92,11 @@ template <typename Primitive, typename... Hint>
 typename Primitive::primitive_desc choose(const Conv2dShape& s, const Problem& p,
                                           const dnnl::primitive_attr& attributes, const Hint&... hint) {
   if (s.algorithm == Conv2dAlgorithm::kWinograd && suits_winograd(s)) {
-    const auto winograd = describe<Primitive>(p, dnnl::algorithm::convolution_winograd, attributes, hint...);
+    const auto winograd =
+        describe_convolution<Primitive>(p, dnnl::algorithm::convolution_winograd, attributes, hint...);
     if (winograd) return winograd;
   }
-  return describe<Primitive>(p, dnnl::algorithm::convolution_direct, attributes, hint...);
+  return describe_convolution<Primitive>(p, dnnl::algorithm::convolution_direct, attributes, hint...);
 }
 
 enum class Operation { kForward, kBackwardData, kBackwardWeights };
@@ -250,7 +251,8 @@ std::int64_t channel_block() {
     Conv2dShape shape{.batch = 1, .in_channels = 64, .height = 16, .width = 16, .out_channels = 64};
     shape.kernel_h = shape.kernel_w = 3;
     const Problem p(shape);
-    const auto chosen = describe<Forward>(p, dnnl::algorithm::convolution_direct, kernel_attributes()).src_desc();
+    const auto chosen =
+        describe_convolution<Forward>(p, dnnl::algorithm::convolution_direct, kernel_attributes()).src_desc();
     const memory::dims dims{shape.batch, shape.in_channels, shape.height, shape.width};
     return chosen == image(dims, 16) ? 16 : chosen == image(dims, 8) ? 8 : 1;
   }();
@@ -263,7 +265,7 @@ bool winograd_available(const Conv2dShape& shape) {
   Conv2dShape slice = shape;
   slice.batch = kConv2dSlice;
   return static_cast<bool>(
-      describe<Forward>(Problem(slice), dnnl::algorithm::convolution_winograd, kernel_attributes()));
+      describe_convolution<Forward>(Problem(slice), dnnl::algorithm::convolution_winograd, kernel_attributes()));
 }
 
 }  // namespace viva

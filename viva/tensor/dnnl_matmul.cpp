@@ -16,10 +16,10 @@ memory::desc row_major(std::int64_t rows, std::int64_t columns, bool transposed 
 }
 
 // A product in oneDNN's words: the caller's operands, and the ones that are multiplied.
-struct Problem {
+struct MatmulProblem {
   memory::desc a, b, bias, out, inner_a, inner_b;
 
-  explicit Problem(const MatmulShape& s)
+  explicit MatmulProblem(const MatmulShape& s)
       : a(row_major(s.m, s.k, s.transpose_a)),
         b(row_major(s.k, s.n, s.transpose_b)),
         bias(s.bias ? row_major(1, s.n) : memory::desc()),
@@ -34,7 +34,7 @@ struct Problem {
 };
 
 // oneDNN 2 describes an operation before it makes the primitive's descriptor; 3 does both at once.
-dnnl::matmul::primitive_desc describe(const MatmulShape& s, const Problem& p) {
+dnnl::matmul::primitive_desc describe_product(const MatmulShape& s, const MatmulProblem& p) {
   const dnnl::primitive_attr attributes = kernel_attributes(s.relu);
 #if DNNL_VERSION_MAJOR >= 3
   return s.bias ? dnnl::matmul::primitive_desc(cpu_engine(), p.inner_a, p.inner_b, p.bias, p.out, attributes)
@@ -47,9 +47,9 @@ dnnl::matmul::primitive_desc describe(const MatmulShape& s, const Problem& p) {
 }
 
 // A primitive with its operands. Used by the thread that made it.
-class Kernel {
+class MatmulKernel {
  public:
-  explicit Kernel(const MatmulShape& shape) : Kernel(shape, Problem(shape)) {}
+  explicit MatmulKernel(const MatmulShape& shape) : MatmulKernel(shape, MatmulProblem(shape)) {}
 
   bool is(const MatmulShape& shape) const { return shape_ == shape; }
 
@@ -63,7 +63,7 @@ class Kernel {
   }
 
  private:
-  Kernel(const MatmulShape& shape, const Problem& p)
+  MatmulKernel(const MatmulShape& shape, const MatmulProblem& p)
       : shape_(shape),
         a_(DnnlDirection::kIn, p.a, p.inner_a),
         b_(DnnlDirection::kIn, p.b, p.inner_b),
@@ -74,7 +74,7 @@ class Kernel {
       bias_.emplace(DnnlDirection::kIn, p.bias, p.bias);
       arguments.push_back({DNNL_ARG_BIAS, bias_->inside()});
     }
-    const auto description = describe(shape, p);
+    const auto description = describe_product(shape, p);
     execution_.emplace(dnnl::matmul(description), std::move(arguments), description.scratchpad_desc());
   }
 
@@ -88,7 +88,7 @@ class Kernel {
 
 void dnnl_matmul(const MatmulShape& shape, const float* a, const float* b, const float* bias, float* out,
                  Arena& arena) {
-  kernel_for<Kernel>(shape).run(a, b, bias, out, arena);
+  kernel_for<MatmulKernel>(shape).run(a, b, bias, out, arena);
 }
 
 }  // namespace viva

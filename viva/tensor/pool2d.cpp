@@ -8,41 +8,44 @@
 #include "viva/tensor/kernel_scope.h"
 #include "viva/tensor/pool2d_blocked.h"
 #include "viva/tensor/pool2d_plain.h"
+#include "viva/tensor/require_shape.h"
 
 namespace viva {
 namespace {
 
-template <typename... Values>
-void check(bool condition, fmt::format_string<const Values&...> message, const Values&... values) {
-  if (!condition) throw InvalidShape("pool2d: " + fmt::format(message, values...));
-}
-
-void check_axis(const char* axis, std::int64_t size, std::int64_t kernel, std::int64_t stride, std::int64_t padding) {
+void check_pool2d_axis(const char* axis, std::int64_t size, std::int64_t kernel, std::int64_t stride,
+                       std::int64_t padding) {
   constexpr std::int64_t kMost = 1 << 24;  // sums of a few such numbers and products of two fit well
-  check(std::min({size, kernel, stride, padding + 1}) > 0 && std::max({size, kernel, stride}) <= kMost,
-        "{} {}, kernel {} and stride {} must be positive, padding {} not negative, and all at most {}", axis, size,
-        kernel, stride, padding, kMost);
-  check(padding <= kernel / 2, "padding {} of the {} must be at most half the kernel of {}", padding, axis, kernel);
+  require_shape("pool2d",
+                std::min({size, kernel, stride, padding + 1}) > 0 && std::max({size, kernel, stride}) <= kMost,
+                "{} {}, kernel {} and stride {} must be positive, padding {} not negative, and all at most {}", axis,
+                size, kernel, stride, padding, kMost);
+  require_shape("pool2d", padding <= kernel / 2, "padding {} of the {} must be at most half the kernel of {}", padding,
+                axis, kernel);
   const std::int64_t padded = size + 2 * padding;
-  check(padded >= kernel, "{} {} with padding {} on both sides is {}: it must be at least the kernel of {}", axis, size,
-        padding, padded, kernel);
+  require_shape("pool2d", padded >= kernel,
+                "{} {} with padding {} on both sides is {}: it must be at least the kernel of {}", axis, size, padding,
+                padded, kernel);
 }
 
 void check_max_pool2d(const Pool2dShape& s) {
   constexpr std::int64_t kMost = std::int64_t{std::numeric_limits<std::uint16_t>::max()} + 1;
   check_pool2d(s);
-  check(s.kernel_h * s.kernel_w <= kMost, "a kernel of {} x {} has more than {} places", s.kernel_h, s.kernel_w, kMost);
+  require_shape("pool2d", s.kernel_h * s.kernel_w <= kMost, "a kernel of {} x {} has more than {} places", s.kernel_h,
+                s.kernel_w, kMost);
 }
 
 }  // namespace
 
 void check_pool2d(const Pool2dShape& s) {
-  check(s.batch >= 0 && s.channels > 0, "batch {} must not be negative and channels {} must be positive", s.batch,
-        s.channels);
-  check((s.channel_block == 1 || s.channel_block == 8 || s.channel_block == 16) && s.channels % s.channel_block == 0,
-        "{} channels in blocks of {}: a block has 1, 8 or 16 channels and divides them", s.channels, s.channel_block);
-  check_axis("height", s.height, s.kernel_h, s.stride_h, s.padding_h);
-  check_axis("width", s.width, s.kernel_w, s.stride_w, s.padding_w);
+  require_shape("pool2d", s.batch >= 0 && s.channels > 0,
+                "batch {} must not be negative and channels {} must be positive", s.batch, s.channels);
+  require_shape(
+      "pool2d",
+      (s.channel_block == 1 || s.channel_block == 8 || s.channel_block == 16) && s.channels % s.channel_block == 0,
+      "{} channels in blocks of {}: a block has 1, 8 or 16 channels and divides them", s.channels, s.channel_block);
+  check_pool2d_axis("height", s.height, s.kernel_h, s.stride_h, s.padding_h);
+  check_pool2d_axis("width", s.width, s.kernel_w, s.stride_w, s.padding_w);
 }
 
 Pool2dShape pool2d_shape(const Shape& input, Pool2dShape settings) {
