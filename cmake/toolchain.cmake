@@ -25,4 +25,8 @@ if(VIVA_SANITIZE)
   target_compile_options(viva_options INTERFACE -fsanitize=${VIVA_SANITIZE} -fno-omit-frame-pointer
                                                 -fno-sanitize-recover=all)
   target_link_options(viva_options INTERFACE -fsanitize=${VIVA_SANITIZE})
+  if(VIVA_SANITIZE MATCHES "address,undefined")
+    # What the address sanitizer or the processor catches anyway costs a third of the time to compile.
+    target_compile_options(viva_options INTERFACE -fno-sanitize=null,vptr,object-size)
+  endif()
 endif()

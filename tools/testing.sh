@@ -14,6 +14,8 @@ run_tests() {
   export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1
   export UBSAN_OPTIONS=print_stacktrace=1
   export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:suppressions=$PWD/tests/thread_sanitizer.supp
+  # Properties are tried on 100 cases above; here on fewer, each of them several times as slow.
+  export RC_PARAMS=max_success=25
   unit_tests asan
   unit_tests tsan
   fuzz
