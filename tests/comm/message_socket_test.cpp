@@ -50,5 +50,30 @@ TEST(MessageSocket, ShuttingDownWakesBothEnds) {
   EXPECT_FALSE(here.receive<int>());
 }
 
+TEST(MessageSocket, ADescriptorTravelsWithAMessage) {
+  const auto [here, there] = MessageSocket::make_pair();
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  const Descriptor to_read(ends[0]);
+  Descriptor to_write(ends[1]);
+  ASSERT_TRUE(there.send(1, to_write));
+  ASSERT_TRUE(there.send(2));
+  ASSERT_TRUE(there.send(3, to_write));
+  to_write.close();
+
+  Descriptor attached;
+  EXPECT_EQ(here.receive<int>(&attached), 1);
+  ASSERT_TRUE(attached.open());
+  EXPECT_EQ(::write(attached.get(), "x", 1), 1);
+  attached.close();
+  EXPECT_EQ(here.receive<int>(&attached), 2);
+  EXPECT_FALSE(attached.open());
+  // Nobody asked for the third message's: it is closed, and with it the pipe.
+  EXPECT_EQ(here.receive<int>(), 3);
+  std::array<char, 4> text{};
+  EXPECT_EQ(::read(to_read.get(), text.data(), text.size()), 1);
+  EXPECT_EQ(::read(to_read.get(), text.data(), text.size()), 0);
+}
+
 }  // namespace
 }  // namespace viva::comm

@@ -19,17 +19,21 @@ class MessageSocket {
   // Both ends, closed on exec. Throws CommError.
   static std::pair<MessageSocket, MessageSocket> make_pair();
 
-  // False where the other end is gone, or has not read for ten seconds.
+  // False where the other end is gone, or has not read for ten seconds. The other end gets a copy of the `attached`
+  // descriptor, where there is one.
   template <typename Message>
   requires std::is_trivially_copyable_v<Message>
-  bool send(const Message& message) const { return send_bytes(std::as_bytes(std::span(&message, 1))); }
+  bool send(const Message& message, const Descriptor& attached = {}) const {
+    return send_bytes(std::as_bytes(std::span(&message, 1)), attached);
+  }
 
-  // Waits for a message; none where the other end is gone or shut_down() was called.
+  // Waits for a message; none where the other end is gone or shut_down() was called. What was attached to it goes into
+  // `attached`, or is closed.
   template <typename Message>
-  requires std::is_trivially_copyable_v<Message> std::optional<Message> receive()
+  requires std::is_trivially_copyable_v<Message> std::optional<Message> receive(Descriptor* attached = nullptr)
   const {
     Message message;
-    if (!receive_bytes(std::as_writable_bytes(std::span(&message, 1)))) return std::nullopt;
+    if (!receive_bytes(std::as_writable_bytes(std::span(&message, 1)), attached)) return std::nullopt;
     return message;
   }
 
@@ -40,8 +44,8 @@ class MessageSocket {
 
  private:
   explicit MessageSocket(int descriptor) : descriptor_(descriptor) {}
-  bool send_bytes(std::span<const std::byte> message) const;
-  bool receive_bytes(std::span<std::byte> message) const;
+  bool send_bytes(std::span<const std::byte> message, const Descriptor& attached) const;
+  bool receive_bytes(std::span<std::byte> message, Descriptor* attached) const;
 
   Descriptor descriptor_;
 };

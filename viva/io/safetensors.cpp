@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 
 #include "viva/base/error.h"
@@ -46,13 +47,20 @@ std::vector<Param> read(std::uint64_t file_size, const std::string& path, const 
 
 }  // namespace
 
-void write_safetensors(const std::string& path, std::span<const Param> params) {
+SafetensorsBytes make_safetensors(std::span<const Param> params, const std::string& path) {
   const std::string header = make_safetensors_header(params, path);
   const std::uint64_t header_size = header.size();
+  SafetensorsBytes made{std::string(kSafetensorsPrefix, '\0') + header, {}};
+  std::memcpy(made.start.data(), &header_size, kSafetensorsPrefix);
+  for (const Param& param : params) made.pieces.push_back(param.value.bytes());
+  return made;
+}
+
+void write_safetensors(const std::string& path, std::span<const Param> params) {
+  const SafetensorsBytes content = make_safetensors(params, path);
   AtomicFile file(path);
-  file.write(std::as_bytes(std::span(&header_size, 1)));
-  file.write(std::as_bytes(std::span(header)));
-  for (const Param& param : params) file.write(param.value.bytes());
+  file.write(std::as_bytes(std::span(content.start)));
+  for (const auto piece : content.pieces) file.write(piece);
   file.commit();
 }
 

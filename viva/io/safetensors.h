@@ -20,6 +20,13 @@ namespace viva::io {
 // is no UTF-8, or is "__metadata__".
 void write_safetensors(const std::string& path, std::span<const Param> params);
 
+// The bytes of such a file in pieces, one behind the other: what the tensors hold is not copied.
+struct SafetensorsBytes {
+  std::string start;  // all before the elements
+  std::vector<std::span<const std::byte>> pieces;
+};
+SafetensorsBytes make_safetensors(std::span<const Param> params, const std::string& path);
+
 // All tensors, in the order of their elements in the file. A file that breaks the grammar in any way, or has a dtype
 // that viva has not, is an IoError that names the tensor; nothing is allocated beyond the file's own size.
 std::vector<Param> read_safetensors(const std::string& path);
