@@ -19,14 +19,21 @@ bool from_onednn(void* caller) {
   return dladdr(caller, &info) != 0 && info.dli_fname != nullptr && std::strstr(info.dli_fname, "dnnl") != nullptr;
 }
 
-void* counted(std::size_t size, std::size_t alignment, void* caller) {
-  if (size >= kRefusedBytes) throw std::bad_alloc();
+// Null where there is no memory.
+void* counted_or_null(std::size_t size, std::size_t alignment, void* caller) {
+  if (size >= kRefusedBytes) return nullptr;
   void* block = nullptr;
   if (posix_memalign(&block, alignment < sizeof(void*) ? sizeof(void*) : alignment, size == 0 ? 1 : size) != 0) {
-    throw std::bad_alloc();
+    return nullptr;
   }
   (from_onednn(caller) ? onednn_count : viva_count).fetch_add(1, std::memory_order_relaxed);
   live_bytes.fetch_add(static_cast<std::int64_t>(malloc_usable_size(block)), std::memory_order_relaxed);
+  return block;
+}
+
+void* counted(std::size_t size, std::size_t alignment, void* caller) {
+  void* const block = counted_or_null(size, alignment, caller);
+  if (block == nullptr) throw std::bad_alloc();
   return block;
 }
 
@@ -49,6 +56,12 @@ void* operator new(std::size_t size, std::align_val_t alignment) {
 }
 void* operator new[](std::size_t size, std::align_val_t alignment) {
   return viva::test::counted(size, static_cast<std::size_t>(alignment), __builtin_return_address(0));
+}
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return viva::test::counted_or_null(size, 16, __builtin_return_address(0));
+}
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
+  return viva::test::counted_or_null(size, 16, __builtin_return_address(0));
 }
 void operator delete(void* block) noexcept { viva::test::release(block); }
 void operator delete[](void* block) noexcept { viva::test::release(block); }
