@@ -1,7 +1,5 @@
 #include "bench/rivals.h"
 
-#include <sys/wait.h>
-
 #include <fmt/format.h>
 
 #include <array>
@@ -29,12 +27,6 @@ Output output_of(const std::string& command) {
   output.status = pclose(pipe);
   return output;
 }
-
-// Now and then the processes of PyTorch 1.13 over Gloo wait for each other for ever.
-constexpr int kLongestSeconds = 120;
-
-// What timeout(1) ends with where it had to end the command.
-bool timed_out(const Output& output) { return WIFEXITED(output.status) && WEXITSTATUS(output.status) == 124; }
 
 std::string last_line(std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
@@ -90,16 +82,11 @@ std::vector<RivalSetup> Torch::setups(const Problem& problem) const {
 double Torch::measure(const RivalSetup& setup) const {
   const OnCpus pinned(setup.processes * setup.threads);
   const std::string command = fmt::format(
-      "timeout {} /usr/bin/python3 {}/torch_ddp.py --model {} --processes {} --threads {} --batch-size {} --steps {} "
+      "timeout 600 /usr/bin/python3 {}/torch_ddp.py --model {} --processes {} --threads {} --batch-size {} --steps {} "
       "--warm-up {}{}{}",
-      kLongestSeconds, VIVA_RIVALS_DIRECTORY, setup.model, setup.processes, setup.threads, setup.batch_size,
-      setup.steps, setup.warm_up_steps, setup.fused ? " --fused" : "", setup.compiled ? " --compile" : "");
-  Output output = output_of(command);
-  for (int again = 0; timed_out(output) && again < 2; ++again) {
-    fmt::print(stderr, "note: the rival has not come to its end within {} s, and is run again: {}\n", kLongestSeconds,
-               command);
-    output = output_of(command);
-  }
+      VIVA_RIVALS_DIRECTORY, setup.model, setup.processes, setup.threads, setup.batch_size, setup.steps,
+      setup.warm_up_steps, setup.fused ? " --fused" : "", setup.compiled ? " --compile" : "");
+  const Output output = output_of(command);
   const nlohmann::json answer = nlohmann::json::parse(last_line(output.text), nullptr, false);
   if (output.status != 0 || !answer.is_object()) {
     throw Error(fmt::format("bench: the rival failed: {}\n{}", command, output.text));
