@@ -11,7 +11,7 @@ namespace viva::bench {
 namespace {
 
 // Short, so that a batch which another program interrupts is one of many and the median overlooks it.
-constexpr std::int64_t kTurns = 1'000;
+constexpr std::int64_t kRounds = 1'000;
 constexpr int kBatches = 41;
 
 struct alignas(kAlignment) Line {
@@ -27,14 +27,14 @@ double ping_pong_ns() {
     Line line;
     // Thread 0 makes the turn odd, thread 1 makes it even.
     const double seconds = seconds_together(2, [&line](int thread) {
-      for (std::int64_t round = 0; round < kTurns; ++round) {
+      for (std::int64_t round = 0; round < kRounds; ++round) {
         while (line.turn.load(std::memory_order_acquire) != 2 * round + thread) {
         }
         line.turn.store(2 * round + thread + 1, std::memory_order_release);
       }
     });
-    if (line.turn != 2 * kTurns) throw Error("bench: ping_pong: turns were lost");
-    nanoseconds.push_back(seconds / kTurns * 1e9);
+    if (line.turn != 2 * kRounds) throw Error("bench: ping_pong: turns were lost");
+    nanoseconds.push_back(seconds / kRounds * 1e9);
   }
   return spread_of(nanoseconds).median;
 }

@@ -1,8 +1,10 @@
-// Descriptor: a file descriptor that is closed with its owner.
+// Descriptor: a file descriptor that is closed with its owner, and a write to one that is complete.
 #pragma once
 
 #include <unistd.h>
 
+#include <cstddef>
+#include <span>
 #include <utility>
 
 namespace viva {
@@ -32,5 +34,8 @@ class Descriptor {
  private:
   int descriptor_ = -1;
 };
+
+// Writes all of the bytes, whatever interrupts; false, with errno, where it cannot.
+bool write_all(int descriptor, std::span<const std::byte> bytes);
 
 }  // namespace viva

@@ -18,21 +18,14 @@ constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
 
 [[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
 
-void write_all(int file, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(file, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) fail("viva: cannot write a memory file");
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-  }
-}
-
 }  // namespace
 
 Descriptor make_memory_file(std::span<const std::span<const std::byte>> pieces) {
   Descriptor file(::memfd_create("viva", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!file.open()) fail("viva: cannot make a memory file");
-  for (const auto piece : pieces) write_all(file.get(), piece);
+  for (const auto piece : pieces) {
+    if (!write_all(file.get(), piece)) fail("viva: cannot write a memory file");
+  }
   if (::fcntl(file.get(), F_ADD_SEALS, kSeals) != 0) fail("viva: cannot seal a memory file");
   return file;
 }

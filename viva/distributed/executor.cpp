@@ -97,12 +97,12 @@ bool Executor::compute_batch(const StepContext& context, std::int64_t j, Partial
     task_.stream.loader().dataset().gather(indices, batch);
     arena_.reset();
     target.sink.clear();
-    return task_.compute_grads(context, batch, params_, target.sink);
+    board.losses[place] = task_.compute_grads(context, batch, params_, target.sink);
   };
-  auto failure = failure_of(board.losses[place], attempt);
+  auto failure = failure_of(attempt);
   for (std::int64_t a = 1; failure && a < task_.attempts; ++a) {
     board.retried[static_cast<std::size_t>(id_)] = BatchFailure{context.worker, context.batch, *failure, {}, {}};
-    failure = failure_of(board.losses[place], attempt);
+    failure = failure_of(attempt);
   }
   board.seconds[place] = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   if (failure) return fail(std::move(*failure));

@@ -23,11 +23,11 @@ struct BatchFailure {
   std::exception_ptr error;
 };
 
-// Runs compute(), which returns a loss, into `loss`. What it throws comes back as text.
+// Runs the user's code. What it throws comes back as text.
 template <typename F>
-std::optional<std::string> failure_of(double& loss, F&& compute) {
+std::optional<std::string> failure_of(F&& run) {
   try {
-    loss = std::forward<F>(compute)();
+    std::forward<F>(run)();
   } catch (const std::exception& error) {
     return error.what();
   } catch (...) {

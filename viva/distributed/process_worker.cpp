@@ -7,13 +7,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <exception>
 #include <string>
 #include <system_error>
 #include <utility>
 
 #include "viva/base/descriptor.h"
 #include "viva/base/error.h"
+#include "viva/distributed/failure.h"
 #include "viva/distributed/process_pool.h"
 #include "viva/distributed/worker_message.h"
 #include "viva/tensor/kernel_scope.h"
@@ -62,19 +62,14 @@ class SocketOutbox final : public Outbox {
 
 // What the worker process runs; it ends with exit code 1 after an exception.
 void live_in_process(const comm::MessageSocket& socket, std::int64_t id, const WorkerLoop& loop) {
-  std::string message;
-  try {
+  const auto failure = failure_of([&] {
     const KernelScope scope;
     SocketInbox inbox(socket);
     SocketOutbox outbox(socket);
     loop(id, inbox, outbox);
-    return;
-  } catch (const std::exception& error) {
-    message = error.what();
-  } catch (...) {
-    message = "an exception that is no std::exception";
-  }
-  send_answer(socket, LastWords{message});
+  });
+  if (!failure) return;
+  send_answer(socket, LastWords{*failure});
   ::_exit(1);
 }
 

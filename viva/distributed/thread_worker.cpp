@@ -1,12 +1,12 @@
 #include "viva/distributed/thread_worker.h"
 
 #include <condition_variable>
-#include <exception>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
 
+#include "viva/distributed/failure.h"
 #include "viva/tensor/kernel_scope.h"
 
 namespace viva::distributed {
@@ -32,26 +32,17 @@ struct ThreadMailbox final : Inbox, Outbox {
   std::deque<WorkerCommand> commands;
   std::deque<BatchGrads> replies;
   bool ended = false;
-  bool failed = false;
-  std::string message;  // that it died with
+  std::optional<std::string> failure;  // the message of what it died of
 };
 
 void live(ThreadMailbox& mailbox, std::int64_t id, const WorkerLoop& loop) {
-  bool failed = true;
-  std::string message;
-  try {
+  auto failure = failure_of([&] {
     const KernelScope scope;
     loop(id, mailbox, mailbox);
-    failed = false;
-  } catch (const std::exception& error) {
-    message = error.what();
-  } catch (...) {
-    message = "an exception that is no std::exception";
-  }
+  });
   const std::lock_guard lock(mailbox.mutex);
   mailbox.ended = true;
-  mailbox.failed = failed;
-  mailbox.message = std::move(message);
+  mailbox.failure = std::move(failure);
   mailbox.changed.notify_all();
 }
 
@@ -95,7 +86,7 @@ class ThreadWorker final : public Worker {
       mailbox_->replies.pop_front();
       return reply;
     }
-    if (mailbox_->ended) return End{mailbox_->failed ? 1 : 0, 0, mailbox_->message};
+    if (mailbox_->ended) return End{mailbox_->failure ? 1 : 0, 0, mailbox_->failure.value_or("")};
     return std::monostate{};
   }
 

@@ -111,7 +111,7 @@ TrainResult train_synchronous(const TrainConfig& given_config, std::span<const P
         arena.reset();
         const StepContext context{loader.options().seed, step, worker, number, Mode::kTraining, arena};
         const auto failure =
-            failure_of(losses[j], [&] { return compute_grads(context, batches[j], result.final_params, sink); });
+            failure_of([&] { losses[j] = compute_grads(context, batches[j], result.final_params, sink); });
         if (failure) throw WorkerFailed(step, worker, number, *failure);
         if (const auto bad_loss = failure_of_loss(losses[j])) {
           if (config.non_finite != NonFinite::kSkip) throw WorkerFailed(step, worker, number, *bad_loss);

@@ -26,7 +26,6 @@ void Worker::send(RunBatch command) {
     throw end != nullptr ? WorkerDied(id_, batch, end->exit_code, end->signal, end->message)
                          : WorkerDied(id_, batch, 0, 0, "it takes no more batches");
   }
-  last_ = batch;
   due_.push_back(batch);
 }
 
@@ -36,7 +35,7 @@ BatchGrads Worker::receive(Clock::time_point deadline) {
   for (;;) {
     auto message = await(deadline);
     if (const End* const end = std::get_if<End>(&message)) {
-      throw WorkerDied(id_, earliest(), end->exit_code, end->signal, end->message);
+      throw WorkerDied(id_, due_.front(), end->exit_code, end->signal, end->message);
     }
     if (std::holds_alternative<std::monostate>(message)) {
       given_up_.push_back(due_.front());

@@ -65,7 +65,7 @@ class Worker {
   using Clock = std::chrono::steady_clock;
 
   explicit Worker(std::int64_t id) : id_(id) {}
-  // Ends the worker as stop() does, within a second.
+  // Ends the worker: request_stop(), then wait_for_end() within a second.
   virtual ~Worker() = default;
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -98,10 +98,7 @@ class Worker {
   virtual std::variant<BatchGrads, End, std::monostate> await(Clock::time_point deadline) = 0;
 
  private:
-  std::int64_t earliest() const { return due_.empty() ? last_ : due_.front(); }
-
   const std::int64_t id_;
-  std::int64_t last_ = -1;             // the last batch sent
   std::deque<std::int64_t> due_;       // batches without an answer
   std::deque<std::int64_t> given_up_;  // batches whose answer nobody waits for any more
 };

@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "viva/base/descriptor.h"
 #include "viva/base/error.h"
 
 namespace viva::io {
@@ -51,14 +52,7 @@ void AtomicFile::fail(const char* action) const {
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
-    if (written < 0) {
-      if (errno == EINTR) continue;
-      fail("write it");
-    }
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-  }
+  if (!write_all(descriptor_, bytes)) fail("write it");
 }
 
 void AtomicFile::close_file() {
