@@ -31,6 +31,12 @@ struct EvalCommand {
   bool json = false;
 };
 
+struct ReplayCommand {
+  std::string recipe;
+  std::vector<std::string> overrides;
+  std::string failed_batch;
+};
+
 struct PredictCommand {
   std::string recipe;
   std::vector<std::string> overrides;
@@ -52,6 +58,8 @@ struct SampleCommand {
 
 void train(const TrainCommand& command);
 void eval(const EvalCommand& command);
+// Computes a batch that ended a training by ending its worker processes once more, in this process.
+void replay(const ReplayCommand& command);
 void predict(const PredictCommand& command);
 void sample(const SampleCommand& command);
 // Prints the digest of the parameters in a file.

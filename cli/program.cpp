@@ -75,6 +75,14 @@ void add_eval(CLI::App& app, EvalCommand& eval) {
   command->callback([&eval] { viva::cli::eval(eval); });
 }
 
+void add_replay(CLI::App& app, ReplayCommand& replay) {
+  CLI::App* command = app.add_subcommand(
+      "replay", "Compute a batch that ended a training once more, in this process: to be seen by a debugger.");
+  add_recipe(*command, replay.recipe, replay.overrides);
+  command->add_option("BATCH", replay.failed_batch, "the file that the training's error named")->required();
+  command->callback([&replay] { viva::cli::replay(replay); });
+}
+
 void add_predict(CLI::App& app, PredictCommand& predict) {
   CLI::App* command =
       app.add_subcommand("predict", "Print the class that stored parameters see in each image of a file.");
@@ -122,7 +130,7 @@ int parse_and_run(CLI::App& app, int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
     if (app.get_subcommands().empty())
-      return fail(kUsageError, "expected train, eval, predict, sample or digest; see viva --help");
+      return fail(kUsageError, "expected train, eval, predict, sample, replay or digest; see viva --help");
   } catch (const CLI::CallForHelp&) {
     print_results(app.help());
   } catch (const CLI::CallForVersion& version) {
@@ -140,6 +148,7 @@ int run_program(int argc, const char* const* argv) {
   EvalCommand eval;
   PredictCommand predict;
   SampleCommand sample;
+  ReplayCommand replay;
   std::string digest;
   try {
     CLI::App app("viva trains models by synchronous data parallelism: the same bits on any number of threads.", "viva");
@@ -152,6 +161,7 @@ int run_program(int argc, const char* const* argv) {
     add_eval(app, eval);
     add_predict(app, predict);
     add_sample(app, sample);
+    add_replay(app, replay);
     add_digest(app, digest);
     const int code = parse_and_run(app, argc, argv);
     // As a shell reports a program that a signal ended.

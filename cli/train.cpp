@@ -126,7 +126,8 @@ void train(const TrainCommand& command) {
   const TrainingRun run(recipe, problem,
                         {.executors = executors_of(command, recipe.train.workers),
                          .step_timeout = std::chrono::duration<double>(command.step_timeout),
-                         .faults = faults_of(command)});
+                         .faults = faults_of(command),
+                         .failed_batch_directory = command.out.empty() ? "." : command.out});
   std::optional<OutputDirectory> out;
   if (!command.out.empty()) out.emplace(command.out);
 

@@ -220,6 +220,7 @@ void TrainingRun::train_on_executors(const std::vector<Param>& params, Session& 
   distributed::TrainerOptions options;
   options.executors = options_.executors.count;
   options.step_timeout = options_.step_timeout;
+  options.failed_batch_directory = options_.failed_batch_directory;
   options.recovery.min_processes = options_.executors.min_processes;
   if (options_.executors.kind == Executor::kProcesses) options.kind = distributed::ExecutorKind::kProcesses;
   constexpr std::int64_t kAttempts = 3;
@@ -241,6 +242,10 @@ void TrainingRun::train_on_executors(const std::vector<Param>& params, Session& 
   outcome.restarts = trainer.progress().restarts;
   outcome.retries = trainer.progress().retries;
   outcome.straggler = straggler_of(trainer.worker_seconds());
+}
+
+distributed::LossAndGrads TrainingRun::replay(const distributed::FailedBatch& failed) const {
+  return distributed::replay(failed, loader_, plain_loss());
 }
 
 distributed::TrainResult TrainingRun::train_by_reference(const std::vector<Param>& params, Session& session) const {

@@ -11,6 +11,7 @@
 #include "cli/recipe.h"
 #include "cli/validation.h"
 #include "viva/data/dataloader.h"
+#include "viva/distributed/failed_batch.h"
 #include "viva/distributed/fault_injection.h"
 #include "viva/distributed/train.h"
 #include "viva/distributed/trainer.h"
@@ -43,7 +44,8 @@ struct TrainingOutcome {
 struct RunOptions {
   Executors executors;
   std::chrono::duration<double> step_timeout = std::chrono::seconds(300);
-  std::vector<distributed::Fault> faults;
+  std::vector<distributed::Fault> faults = {};
+  std::string failed_batch_directory = ".";  // where a batch that ends training is kept
 };
 
 // Who watches the training.
@@ -57,6 +59,8 @@ class TrainingRun {
 
   void print_plan() const;
   TrainingOutcome run(Audience audience) const;
+  // A batch of this training, computed once more by the thread that calls.
+  distributed::LossAndGrads replay(const distributed::FailedBatch& failed) const;
 
  private:
   class Session;

@@ -122,6 +122,31 @@ TEST(Program, TrainsOnThroughTheDeathsOfItsWorkers) {
   EXPECT_THAT(result.err, HasSubstr("viva: worker processes that were replaced: 1"));
 }
 
+TEST(Program, ABatchThatEndsTrainingCanBeReplayed) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the thread sanitizer has a thread of its own, and the program forks";
+#endif
+  const TinyProblem problem;
+  const ProgramResult result =
+      problem.run("train r.toml --quiet --processes 2 --out kept --inject kill:worker=1,step=2,times=3");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_EQ(result.out, "");
+  const std::string file = "kept/failed-batch-7.safetensors";
+  EXPECT_THAT(result.err, HasSubstr("step 2, samples "));
+  EXPECT_THAT(result.err, HasSubstr(file));
+  EXPECT_THAT(problem.files(), testing::Contains(file));
+
+  const ProgramResult replayed = problem.run("replay r.toml " + file);
+  EXPECT_EQ(replayed.exit_code, 0) << replayed.err;
+  EXPECT_THAT(replayed.err, HasSubstr("step 2, worker 1, batch 7: samples "));
+  EXPECT_THAT(replayed.out, testing::MatchesRegex("loss [0-9.]+, norm of the gradient [0-9.]+\n"));
+  EXPECT_EQ(problem.run("replay r.toml " + file + " --set train.seed=7").exit_code, 2);
+  const ProgramResult other = problem.run("train r.toml --quiet --steps 1 --out kept && '" VIVA_PROGRAM
+                                          "' replay r.toml kept/params.safetensors");
+  EXPECT_EQ(other.exit_code, 1);
+  EXPECT_THAT(other.err, HasSubstr("kept/params.safetensors: is no file of a failed batch"));
+}
+
 // Shell words that wait until the program in the background listens to SIGTERM (bit 14), however slowly it starts.
 const std::string kUntilItListens =
     "until [ ! -d /proc/$child ] || [ $((0x$(sed -n 's/^SigCgt:.//p' /proc/$child/status) & 0x4000)) -ne 0 ]; "

@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <rapidcheck/gtest.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -17,6 +20,8 @@
 
 #include "tests/distributed/processes.h"
 #include "tests/distributed/regression.h"
+#include "tests/temporary_directory.h"
+#include "viva/distributed/failed_batch.h"
 #include "viva/distributed/trainer.h"
 
 namespace viva::distributed {
@@ -119,6 +124,114 @@ TEST_P(WorkerDeath, IsMadeGoodWithoutATrace) {
     EXPECT_THAT(lines[0], HasSubstr("step 3: executor "));
     EXPECT_THAT(lines[0], HasSubstr(GetParam().end));
     EXPECT_THAT(lines[0], HasSubstr("in batch 20 of worker 2; replaced"));
+  }
+}
+
+// Results travel through shared memory and are waited for there: a worker needs no descriptor.
+TEST_F(Processes, AWorkerThatClosesAllDescriptorsComputesOn) {
+  const TrainConfig config{.num_workers = 4, .batches_per_step = 6};
+  const auto params = test::random_params<float>(3);
+  const SharedCounter attempts;
+  const auto close_all = [](auto) {
+    if (::syscall(SYS_close_range, 0U, ~0U, 0U) != 0) std::abort();
+  };
+  Trainer trainer(config, params, optim::adam(0.1), seeded_loader(), faulty(attempts, 1, close_all), processes(2));
+  EXPECT_EQ(trainer.run(10), 10);
+  EXPECT_EQ(attempts.value(), 1);
+  EXPECT_TRUE(test::same_bits(trainer.result(), train_synchronous(config, params, optim::adam(0.1), seeded_loader(),
+                                                                  test::squared_error<float>, 10)));
+  EXPECT_EQ(trainer.progress().restarts, 0);
+  // Its death is still seen at once.
+  const auto zygote = test::children_of(::getpid());
+  ASSERT_EQ(zygote.size(), 1U);
+  for (const pid_t worker : test::children_of(zygote[0])) ::kill(worker, SIGKILL);
+  EXPECT_EQ(trainer.run(5), 5);
+  EXPECT_EQ(trainer.progress().restarts, 2);
+}
+
+TEST_F(Processes, AWorkerWithoutMemoryFailsByItsRightName) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "the address sanitizer ends a process that has no memory";
+#endif
+  const auto params = test::random_params<float>(3);
+  const auto exhaust = [](auto) {
+    const rlimit limit{1 << 30, 1 << 30};
+    if (::setrlimit(RLIMIT_AS, &limit) != 0) std::abort();
+    for (std::vector<std::vector<double>> kept;;) kept.emplace_back(1 << 20, 1.0);
+  };
+  for (const bool retried : {false, true}) {
+    const SharedCounter attempts;
+    TrainerOptions options = processes(2);
+    options.attempts_per_batch = retried ? 2 : 1;
+    Trainer trainer({.num_workers = 4}, params, optim::adam(0.1), seeded_loader(), faulty(attempts, 1, exhaust),
+                    options);
+    if (retried) {
+      EXPECT_EQ(trainer.run(10), 10);
+      EXPECT_EQ(trainer.progress().retries, 1);
+      continue;
+    }
+    try {
+      trainer.run(10);
+      FAIL() << "no error";
+    } catch (const WorkerFailed& error) {
+      EXPECT_EQ(error.step, 3);
+      EXPECT_EQ(error.worker, 2);
+      EXPECT_EQ(error.cause, "std::bad_alloc");
+    }
+  }
+}
+
+TEST_F(Processes, ABatchThatEndsTrainingIsKeptForAReplay) {
+  const TemporaryDirectory directory;
+  const TrainConfig config{.num_workers = 4};
+  const auto params = test::random_params<float>(3);
+  const SharedCounter attempts;
+  const auto compute = faulty(attempts, 1000, [](auto) { ::raise(SIGBUS); });
+  TrainerOptions options = processes(2);
+  options.failed_batch_directory = directory.file("");
+  const std::string path = directory.file("failed-batch-14.safetensors");
+  Trainer trainer(config, params, optim::adam(0.1), seeded_loader(), compute, options);
+  try {
+    trainer.run(10);
+    FAIL() << "no error";
+  } catch (const WorkerDied& error) {
+    EXPECT_THAT(error.what(), HasSubstr(path));
+  }
+  const FailedBatch failed = read_failed_batch(path);
+  EXPECT_EQ(failed.step, 3);
+  EXPECT_EQ(failed.worker, 2);
+  EXPECT_EQ(failed.batch, 14);
+  EXPECT_EQ(failed.samples.size(), 1U);
+  EXPECT_TRUE(test::same_bits(failed.params, trainer.result().final_params));
+  // With a callback that is well, its gradients are those of the step that was not made; with the other one, it ends
+  // this process too.
+  const auto [loss, grads] = replay(failed, seeded_loader(), test::squared_error<float>);
+  const auto batch = seeded_loader().batches(0).batch(14);
+  const auto expected = test::squared_error_simple<float>(batch, failed.params);
+  EXPECT_EQ(loss, expected.loss);
+  ASSERT_EQ(grads.size(), expected.grads.size());
+  for (std::size_t i = 0; i < grads.size(); ++i) {
+    const auto same = std::ranges::find(expected.grads, grads[i].name, &GradPair::name);
+    ASSERT_NE(same, expected.grads.end());
+    EXPECT_TRUE(bitwise_equal(grads[i].grad, same->grad));
+  }
+  EXPECT_EXIT(replay(failed, seeded_loader(), compute), testing::KilledBySignal(SIGBUS), "");
+  const data::DataLoader other(test::random_dataset<float>(64, 3), {.batch_size = 1, .shuffle = true, .seed = 6});
+  EXPECT_THROW(replay(failed, other, test::squared_error<float>), ConfigError);
+}
+
+TEST_F(Processes, WhatCannotBeKeptDoesNotHideTheError) {
+  const SharedCounter attempts;
+  TrainerOptions options = processes(2);
+  options.failed_batch_directory = "/nowhere/at/all";
+  Trainer trainer({.num_workers = 4}, test::random_params<float>(3), optim::adam(0.1), seeded_loader(),
+                  faulty(attempts, 5, [](auto) { ::raise(SIGBUS); }), options);
+  try {
+    trainer.run(10);
+    FAIL() << "no error";
+  } catch (const WorkerDied& error) {
+    EXPECT_EQ(error.signal, SIGBUS);
+    EXPECT_THAT(error.what(), HasSubstr("could not be kept for a replay: /nowhere/at/all/failed-batch-14.safetensors"));
   }
 }
 
@@ -376,6 +489,7 @@ TEST_F(Processes, NothingIsLeftBehindAfterManyDeaths) {
     EXPECT_EQ(workers.size(), 4U);
     // What the test itself had open, and nothing of the pool's.
     for (const pid_t worker : workers) EXPECT_EQ(test::open_descriptors(worker), descriptors);
+    for (const pid_t worker : workers) EXPECT_EQ(test::threads_of(worker), 1U);
   }
   EXPECT_EQ(test::open_descriptors(), descriptors);
   EXPECT_TRUE(test::children_of(::getpid()).empty());

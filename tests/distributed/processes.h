@@ -31,6 +31,11 @@ inline std::size_t open_descriptors(pid_t pid = ::getpid()) {
   return pid == ::getpid() ? count - 1 : count;  // the one that reads the directory
 }
 
+inline std::size_t threads_of(pid_t pid) {
+  const std::filesystem::directory_iterator threads("/proc/" + std::to_string(pid) + "/task");
+  return static_cast<std::size_t>(std::distance(begin(threads), end(threads)));
+}
+
 // Under the thread sanitizer, which keeps a thread of its own, a process that has once had several threads never has a
 // single one again.
 inline void skip_unless_single_threaded() {

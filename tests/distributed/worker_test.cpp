@@ -202,6 +202,27 @@ TEST_P(ActorTest, AnotherBatchsAnswerIsAnErrorOfItsOwn) {
   }
 }
 
+// Whoever finds a worker dead when sending has not received all that it answered.
+TEST_P(ActorTest, AnswersFromBeforeTheEndAreNotLost) {
+  const Workers workers = spawn_workers(2, failing([] { throw std::runtime_error("no more"); }), GetParam());
+  Worker& worker = *workers[1];
+  const auto batch = loader().batches(0).batch(0);
+  const auto send = [&](std::int64_t id) { send_batch_to_worker(worker, id, batch, test::random_params<float>(3)); };
+  for (const std::int64_t id : {5, 6, 1}) send(id);
+  while (worker.running()) std::this_thread::sleep_for(milliseconds(1));
+  EXPECT_THROW(send(7), WorkerDied);
+  EXPECT_THROW(send(8), WorkerDied);
+  EXPECT_EQ(receive_grads_from_worker(worker, seconds(10)).batch_id, 5);
+  EXPECT_EQ(receive_grads_from_worker(worker, seconds(10)).batch_id, 6);
+  try {
+    receive_grads_from_worker(worker, seconds(10));
+    FAIL() << "no error";
+  } catch (const WorkerDied& error) {
+    EXPECT_EQ(error.batch, 1);
+    EXPECT_THAT(error.what(), HasSubstr("no more"));
+  }
+}
+
 TEST_P(ActorTest, WorkersThatAreForgottenComeToTheirEnd) {
   const std::size_t descriptors = test::open_descriptors(), children = test::children_of(::getpid()).size();
   {

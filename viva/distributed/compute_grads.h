@@ -23,7 +23,8 @@ struct LossAndGrads {
 //   LossAndGrads(const Batch&, std::span<const Param>)                              the simple one, or
 //   double(const StepContext&, const Batch&, std::span<const Param>, GradSink&)     the full one, without a copy.
 // It may be called from many threads at once, with parameters that all of them share and none may write. It runs with
-// the pinned floating-point settings of KernelScope. What it throws ends training as WorkerFailed.
+// the pinned floating-point settings of KernelScope. What it throws ends training as WorkerFailed; sink.request_stop()
+// ends it in order.
 class ComputeGrads {
  public:
   using Full = std::function<double(const StepContext&, const data::Batch&, std::span<const Param>, GradSink&)>;

@@ -45,6 +45,7 @@ void Executor::compute(std::int64_t step, StepBoard& board) {
   board.failures[static_cast<std::size_t>(id_)].reset();
   board.retried[static_cast<std::size_t>(id_)].reset();
   board.skips[static_cast<std::size_t>(id_)] = 0;
+  board.stops[static_cast<std::size_t>(id_)] = 0;
   if (slots_.empty()) return;
   visit_floating(slots_.front().buffer.dtype(), "Executor",
                  [&](auto type) { compute_block<decltype(type)>(step, board); });
@@ -114,6 +115,7 @@ bool Executor::compute_batch(const StepContext& context, std::int64_t j, Partial
   const auto bad_element = first_non_finite(layout_, target.buffer, task_.guarded, target.sink);
   if (bad_element && !skips) return fail({}, bad_element);
   if (bad_loss || bad_element) board.skips[static_cast<std::size_t>(id_)] = 1;
+  if (target.sink.stop_requested()) board.stops[static_cast<std::size_t>(id_)] = 1;
   return true;
 }
 

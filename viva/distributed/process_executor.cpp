@@ -128,8 +128,10 @@ void ProcessExecutor::bear(const Death& death, std::int64_t step, Recovery& reco
   recovery.in_batch = recovery.in_batch > 0 && recovery.last.at.batch == death.at.batch ? recovery.in_batch + 1 : 1;
   recovery.last = death;
   if (recovery.in_batch < supervision_.limits.deaths_per_batch) return;
+  const std::string kept = supervision_.keep(step, death.at.worker, death.at.batch);
   throw_death(death, step,
-              fmt::format("that was worker process number {} that the batch ended in this step", recovery.in_batch));
+              fmt::format("that was worker process number {} that the batch ended in this step{}{}", recovery.in_batch,
+                          kept.empty() ? "" : "; ", kept));
 }
 
 void ProcessExecutor::throw_too_many(const Death& death, std::int64_t step) {

@@ -21,6 +21,8 @@ struct Supervision {
   std::chrono::duration<double> step_timeout;  // of one attempt at a step
   std::function<void()> on_restart;            // called before a process is replaced
   std::function<void(std::string)> note;       // takes a line that says what was recovered from
+  // Keeps a batch that ends training for a replay, and returns what there is to say about that, if anything.
+  std::function<std::string(std::int64_t step, std::int64_t worker, std::int64_t batch)> keep;
 };
 
 // The coordinator's thread waits here while the process computes. What was computed by a process that did not live to

@@ -127,7 +127,7 @@ class ProcessWorker final : public Worker {
  private:
   bool deliver(RunBatch command) override { return running() && send_command(line_.coordinator, std::move(command)); }
 
-  std::variant<BatchGrads, End, std::monostate> await(Clock::time_point deadline) override {
+  Message await(Clock::time_point deadline) override {
     for (;;) {
       // In this order: what it sent before its end is read before its end is believed.
       const ProcessPool::Status status = all_->pool().status(id());

@@ -32,8 +32,11 @@ StepDecision decide(const StepBoard& board, std::int64_t batches) {
     decision.samples += board.lengths[j];
   }
   decision.loss = weighted_losses / static_cast<double>(decision.samples);
-  const bool skip = std::ranges::any_of(board.skips, [](char s) { return s != 0; });
-  decision.verdict = skip ? Verdict::kSkip : Verdict::kApply;
+  const auto any = [](const std::vector<char>& flags) {
+    return std::ranges::any_of(flags, [](char f) { return f != 0; });
+  };
+  decision.verdict = any(board.skips) ? Verdict::kSkip : Verdict::kApply;
+  decision.stop = any(board.stops);
   return decision;
 }
 

@@ -22,6 +22,7 @@ struct StepBoard {
         failures(executors),
         retried(executors),
         skips(executors),
+        stops(executors),
         bad_sums(executors),
         squares(pieces) {}
 
@@ -33,6 +34,7 @@ struct StepBoard {
   std::vector<std::optional<BatchFailure>> failures;  // by executor
   std::vector<std::optional<BatchFailure>> retried;   // by executor: the last one that was computed again
   std::vector<char> skips;                            // by executor: whether a batch asks that the step be skipped
+  std::vector<char> stops;  // by executor: whether a batch asks that training end after the step
 
   // From reducing, where a step takes two passes.
   std::vector<std::optional<ElementPlace>> bad_sums;  // by executor: the first element that is not finite
@@ -45,6 +47,7 @@ struct StepDecision {
   Verdict verdict = Verdict::kFail;
   double loss = 0;  // the sample-weighted mean over the step's batches
   std::int64_t samples = 0;
+  bool stop = false;  // whether training ends after the step
 };
 
 // Pure functions of the board, so that executors agree without asking each other.

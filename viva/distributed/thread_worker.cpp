@@ -78,7 +78,7 @@ class ThreadWorker final : public Worker {
  private:
   bool deliver(RunBatch command) override { return put(std::move(command)); }
 
-  std::variant<BatchGrads, End, std::monostate> await(Clock::time_point deadline) override {
+  Message await(Clock::time_point deadline) override {
     std::unique_lock lock(mailbox_->mutex);
     mailbox_->changed.wait_until(lock, deadline, [&] { return !mailbox_->replies.empty() || mailbox_->ended; });
     if (!mailbox_->replies.empty()) {

@@ -101,7 +101,7 @@ TrainResult train_synchronous(const TrainConfig& given_config, std::span<const P
     std::vector<double> losses(batches.size());
     std::vector<std::vector<GradPair>> batch_grads(batches.size());
     GivenGrads given(batches.size(), params.size());
-    bool skip = false;
+    bool skip = false, stop = false;
     for (std::size_t w = 0; w < num_workers; ++w) {
       for (std::size_t j = w; j < batches.size(); j += num_workers) {
         const std::int64_t number = schedule.first_batch(step) + static_cast<std::int64_t>(j);
@@ -118,6 +118,7 @@ TrainResult train_synchronous(const TrainConfig& given_config, std::span<const P
           skip = true;
         }
         given.record(j, sink);
+        stop |= sink.stop_requested();
         batch_grads[j] = given_grads(layout, settings, buffer, sink);
         if (guarded && skips(config, batch_grads[j], step, worker)) skip = true;
         if (weighted) scale(batch_grads[j], static_cast<double>(batches[j].size()));
@@ -152,6 +153,7 @@ TrainResult train_synchronous(const TrainConfig& given_config, std::span<const P
       result.total_loss += result.last_loss;
     }
     if (after_step && !after_step(result)) break;
+    if (stop) break;
   }
   return result;
 }

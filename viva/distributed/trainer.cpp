@@ -14,7 +14,9 @@
 #include "viva/comm/canonical_tree.h"
 #include "viva/distributed/canonical_sum.h"
 #include "viva/distributed/executor.h"
+#include "viva/distributed/failed_batch.h"
 #include "viva/distributed/gradient_pass.h"
+#include "viva/distributed/lateness.h"
 #include "viva/distributed/process_team.h"
 #include "viva/distributed/reduce_apply.h"
 #include "viva/distributed/step_board.h"
@@ -27,7 +29,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t kMostExecutors = 1024;
-constexpr std::chrono::seconds kLongestTimeout = std::chrono::hours(24 * 365);
 
 std::int64_t checked_executors(std::int64_t executors, std::int64_t num_workers) {
   if (executors == 0) return std::min<std::int64_t>(available_cpus(), num_workers);
@@ -36,6 +37,14 @@ std::int64_t checked_executors(std::int64_t executors, std::int64_t num_workers)
                       fmt::format("expected a number from 1 to {}, got {}", kMostExecutors, executors));
   }
   return executors;
+}
+
+void check_time(const char* key, std::chrono::duration<double> time) {
+  constexpr std::chrono::seconds kLongest = std::chrono::hours(24 * 365);
+  if (time.count() > 0 && time <= kLongest) return;
+  throw ConfigError(
+      {}, 0, key,
+      fmt::format("expected a number of seconds > 0 and at most {}, got {}", kLongest.count(), time.count()));
 }
 
 std::int64_t nanoseconds(Clock::time_point time) {
@@ -65,10 +74,11 @@ struct Trainer::Impl {
   // Warnings, for the thread in run() to write to the log.
   void note_retries(std::int64_t number);
   void note(std::string line);
+  std::string keep_failed_batch(std::int64_t step, std::int64_t worker, std::int64_t batch) const;
 
   void thread_main(std::int64_t id);
   std::int64_t run(std::int64_t num_steps);
-  // The following three with the lock held. Waits for the executors to end their run.
+  // The following with the lock held. Waits for the executors to end their run.
   void await_end(std::unique_lock<std::mutex>& lock);
   void write_notes(std::unique_lock<std::mutex>& lock);
   [[noreturn]] void throw_timeout(std::int64_t number, double seconds);
@@ -105,8 +115,12 @@ struct Trainer::Impl {
   std::int64_t run_end = 0;  // the step at which the current run ends
   std::int64_t running = 0;  // executors that have not ended the current run
   bool closing = false;
-  std::string unusable;            // why no further run is possible
-  std::vector<std::string> notes;  // for the log, which the caller of run() writes
+  std::string unusable;  // why no further run is possible
+  struct Note {
+    LogLevel level;
+    std::string line;
+  };
+  std::vector<Note> notes;  // for the log, which the caller of run() writes
 
   // Where executors are processes. The last to be made, for that copies all of the above, and the first to go.
   std::optional<ProcessTeam> team;
@@ -127,11 +141,8 @@ Trainer::Impl::Impl(const TrainConfig& given_config, std::span<const Param> para
             pieces_of(state.layout()).size()),
       barrier(static_cast<std::int64_t>(plan.blocks().size()),
               static_cast<int>(plan.blocks().size()) <= available_cpus()) {
-  if (!(options.step_timeout.count() > 0 && options.step_timeout <= kLongestTimeout)) {
-    throw ConfigError({}, 0, "step_timeout",
-                      fmt::format("expected a number of seconds > 0 and at most {}, got {}", kLongestTimeout.count(),
-                                  options.step_timeout.count()));
-  }
+  check_time("step_timeout", options.step_timeout);
+  check_time("waiting_notice", options.waiting_notice);
   for (std::size_t i = 0; i < params.size(); ++i) {
     if (task.config.non_finite != NonFinite::kIgnore && !state.frozen(i)) task.guarded.push_back(i);
   }
@@ -172,7 +183,8 @@ void Trainer::Impl::make_processes() {
                                  restarts.fetch_add(1, std::memory_order_relaxed);
                                  step_began.store(nanoseconds(Clock::now()), std::memory_order_relaxed);
                                },
-                           .note = [this](std::string line) { note(std::move(line)); }});
+                           .note = [this](std::string line) { note(std::move(line)); },
+                           .keep = [this](auto... place) { return keep_failed_batch(place...); }});
   for (const auto& executor : team->executors()) executors.push_back(executor.get());
 }
 
@@ -256,7 +268,7 @@ void Trainer::Impl::publish(std::int64_t number, const StepDecision& decision) {
     worker_seconds[j % worker_seconds.size()] += board.seconds[j];
   }
   note_retries(number);
-  stopping = stop_requested.load(std::memory_order_relaxed);
+  stopping = decision.stop || stop_requested.load(std::memory_order_relaxed);
   samples.fetch_add(decision.samples, std::memory_order_relaxed);
   progress_steps.store(steps, std::memory_order_relaxed);
   const std::int64_t begin = task.schedule.first_batch(steps);
@@ -274,8 +286,16 @@ void Trainer::Impl::note_retries(std::int64_t number) {
 
 void Trainer::Impl::note(std::string line) {
   const std::lock_guard lock(mutex);
-  notes.push_back(std::move(line));
+  notes.push_back({LogLevel::kWarning, std::move(line)});
   run_ended.notify_all();
+}
+
+// Called while a step computes, when nobody writes the parameters.
+std::string Trainer::Impl::keep_failed_batch(std::int64_t step, std::int64_t worker, std::int64_t batch) const {
+  if (options.failed_batch_directory.empty()) return {};
+  const auto indices = task.stream.indices(batch);
+  return distributed::keep_failed_batch(options.failed_batch_directory,
+                                        {step, worker, batch, {indices.begin(), indices.end()}, state.copy_params()});
 }
 
 void Trainer::Impl::thread_main(std::int64_t id) {
@@ -331,19 +351,29 @@ std::int64_t Trainer::Impl::run(std::int64_t num_steps) {
 void Trainer::Impl::await_end(std::unique_lock<std::mutex>& lock) {
   // An executor with a process looks after the time limit itself, and has to kill and start processes then.
   constexpr std::chrono::seconds kSupervision(90);
-  auto limit = std::chrono::duration_cast<std::chrono::nanoseconds>(options.step_timeout);
-  if (team) limit += kSupervision;
+  const auto limit = std::chrono::duration_cast<Clock::duration>(options.step_timeout) +
+                     (team ? Clock::duration(kSupervision) : Clock::duration(0));
+  const auto patience = std::chrono::duration_cast<Clock::duration>(options.waiting_notice);
+  const auto time_began = [this] {
+    return Clock::time_point(std::chrono::nanoseconds(step_began.load(std::memory_order_relaxed)));
+  };
+  Clock::time_point began, notice;
   while (running > 0) {
     write_notes(lock);
     if (running == 0) break;
     const std::int64_t number = progress_steps.load(std::memory_order_relaxed);
-    const std::chrono::nanoseconds began(step_began.load(std::memory_order_relaxed));
-    const Clock::time_point deadline{std::chrono::duration_cast<Clock::duration>(began + limit)};
-    run_ended.wait_until(lock, deadline);
-    const bool stands = began.count() == step_began.load(std::memory_order_relaxed);
-    if (running > 0 && stands && Clock::now() >= deadline) {
-      throw_timeout(number, std::chrono::duration<double>(Clock::now().time_since_epoch() - began).count());
+    if (began != time_began()) {
+      began = time_began();
+      notice = began + patience;
     }
+    run_ended.wait_until(lock, std::min(began + limit, notice));
+    const Clock::time_point now = Clock::now();
+    if (running == 0 || began != time_began() || now < std::min(began + limit, notice)) continue;
+    const double seconds = std::chrono::duration<double>(now - began).count();
+    if (now >= began + limit) throw_timeout(number, seconds);
+    notes.push_back({LogLevel::kInfo,
+                     fmt::format("step {}: waiting for {}, {:.1f} s", number, Lateness(executors).who(), seconds)});
+    notice += patience;
   }
   write_notes(lock);
 }
@@ -351,42 +381,25 @@ void Trainer::Impl::await_end(std::unique_lock<std::mutex>& lock) {
 // The sink is the host's code and is called without the lock.
 void Trainer::Impl::write_notes(std::unique_lock<std::mutex>& lock) {
   while (!notes.empty()) {
-    const std::vector<std::string> taken = std::exchange(notes, {});
+    const std::vector<Note> taken = std::exchange(notes, {});
     lock.unlock();
-    for (const std::string& note : taken) {
-      if (options.log) options.log(LogLevel::kWarning, note);
+    for (const auto& [level, line] : taken) {
+      if (options.log) options.log(level, line);
     }
     lock.lock();
   }
 }
 
 void Trainer::Impl::throw_timeout(std::int64_t number, double seconds) {
-  std::string arrived, late;
-  std::int64_t worker = -1, batch = -1;
-  for (BlockExecutor* executor : executors) {
-    const comm::TreeNode block = executor->block().workers;
-    if (block.lo == block.hi) continue;
-    const Position& position = executor->position();
-    if (position.phase.load(std::memory_order_relaxed) != Position::kComputing) {
-      arrived += fmt::format("{}{}-{}", arrived.empty() ? "" : ", ", block.lo, block.hi - 1);
-      continue;
-    }
-    const std::int64_t at = position.worker.load(std::memory_order_relaxed);
-    const std::int64_t in = position.batch.load(std::memory_order_relaxed);
-    late += fmt::format("{}worker {} in batch {}", late.empty() ? "" : ", ", at, in);
-    if (worker < 0) {
-      worker = at;
-      batch = in;
-    }
-  }
-  const std::string message = fmt::format(
-      "step {}: no end after {:.1f} s (limit {:.1f} s); still computing: {}; workers that arrived: {}", number, seconds,
-      options.step_timeout.count(), late.empty() ? "none" : late, arrived.empty() ? "none" : arrived);
+  const Lateness lateness(executors);
+  const std::string message =
+      fmt::format("step {}: no end after {:.1f} s (limit {:.1f} s); still computing: {}; workers that arrived: {}",
+                  number, seconds, options.step_timeout.count(), lateness.who(), lateness.arrived());
   unusable = message;
   closing = true;
   barrier.abandon();
   command_changed.notify_all();
-  throw WorkerTimeout(worker, batch, seconds, message);
+  throw WorkerTimeout(lateness.worker(), lateness.batch(), seconds, message);
 }
 
 Trainer::Trainer(const TrainConfig& config, std::span<const Param> params, const optim::Optimizer& optimizer,

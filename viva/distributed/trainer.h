@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -25,11 +26,15 @@ struct TrainerOptions {
   // The longest that one step may take. A thread that takes longer ends training as WorkerTimeout; a process is killed
   // and replaced.
   std::chrono::duration<double> step_timeout = std::chrono::seconds(300);
+  // How long a step takes before the log says whom it waits for; again after each further such time.
+  std::chrono::duration<double> waiting_notice = std::chrono::seconds(30);
   LogSink log = {};
   // With kProcesses the Trainer has to be created while this process has a single thread, for it forks. What the
   // callback and the dataset refer to is copied by that: later changes are not seen by the workers, nor theirs here.
   ExecutorKind kind = ExecutorKind::kThreads;
   RecoveryLimits recovery = {};  // of processes
+  // Where a batch that ends training by ending its worker processes is kept as a file (failed_batch.h); empty: nowhere.
+  std::string failed_batch_directory = {};
   // How often a batch is computed at most, as long as its callback throws.
   std::int64_t attempts_per_batch = 1;
 };
@@ -58,10 +63,10 @@ class Trainer {
   Trainer& operator=(const Trainer&) = delete;
 
   // Up to `num_steps` further steps (-1: until config.epochs are over); returns how many were made, fewer only at the
-  // end of the data or after request_stop(). WorkerFailed, NonFiniteGradient: the step was not applied, the parameters
-  // are as they were before it, and run() may be called again, which tries that step anew; so with processes WorkerDied
-  // and WorkerTimeout, where the limits of recovery are reached. With threads, after a WorkerTimeout the Trainer cannot
-  // be used any more.
+  // end of the data or after request_stop(), the Trainer's or a callback's. WorkerFailed, NonFiniteGradient: the step
+  // was not applied, the parameters are as they were before it, and run() may be called again, which tries that step
+  // anew; so with processes WorkerDied and WorkerTimeout, where the limits of recovery are reached. With threads, after
+  // a WorkerTimeout the Trainer cannot be used any more.
   std::int64_t run(std::int64_t num_steps);
 
   // A copy of where training stands, with parameters and optimizer state.

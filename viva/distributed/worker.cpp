@@ -21,7 +21,10 @@ Worker::Clock::time_point deadline_after(std::chrono::duration<double> timeout) 
 void Worker::send(RunBatch command) {
   const std::int64_t batch = command.batch_id;
   if (!deliver(std::move(command))) {
-    const auto message = await(Clock::now());
+    Message message = await(Clock::now());
+    for (; std::holds_alternative<BatchGrads>(message); message = await(Clock::now())) {
+      arrived_.push_back(std::get<BatchGrads>(std::move(message)));
+    }
     const End* const end = std::get_if<End>(&message);
     throw end != nullptr ? WorkerDied(id_, batch, end->exit_code, end->signal, end->message)
                          : WorkerDied(id_, batch, 0, 0, "it takes no more batches");
@@ -29,11 +32,18 @@ void Worker::send(RunBatch command) {
   due_.push_back(batch);
 }
 
+Worker::Message Worker::next(Clock::time_point deadline) {
+  if (arrived_.empty()) return await(deadline);
+  BatchGrads reply = std::move(arrived_.front());
+  arrived_.pop_front();
+  return reply;
+}
+
 BatchGrads Worker::receive(Clock::time_point deadline) {
   if (due_.empty()) throw CommError(fmt::format("worker {} has no batch to answer: send one first", id_));
   const auto begin = Clock::now();
   for (;;) {
-    auto message = await(deadline);
+    Message message = next(deadline);
     if (const End* const end = std::get_if<End>(&message)) {
       throw WorkerDied(id_, due_.front(), end->exit_code, end->signal, end->message);
     }

@@ -74,7 +74,7 @@ class Worker {
   // False once the worker has ended, however it did.
   virtual bool running() const = 0;
 
-  // WorkerDied where it cannot arrive any more.
+  // WorkerDied where it cannot arrive any more; answers that came before the end can still be received.
   void send(RunBatch command);
   // The answer to the earliest batch that has none, awaited until `deadline`: then WorkerTimeout, and that batch's
   // answer, should it come, is thrown away. WorkerDied where the worker has ended without answering; CommError where no
@@ -95,12 +95,17 @@ class Worker {
   // False where the worker has ended.
   virtual bool deliver(RunBatch command) = 0;
   // The next message of the worker, or nothing at the deadline; what arrived before its end comes before the end.
-  virtual std::variant<BatchGrads, End, std::monostate> await(Clock::time_point deadline) = 0;
+  using Message = std::variant<BatchGrads, End, std::monostate>;
+  virtual Message await(Clock::time_point deadline) = 0;
 
  private:
+  // The same, but what has arrived already comes first.
+  Message next(Clock::time_point deadline);
+
   const std::int64_t id_;
   std::deque<std::int64_t> due_;       // batches without an answer
   std::deque<std::int64_t> given_up_;  // batches whose answer nobody waits for any more
+  std::deque<BatchGrads> arrived_;     // answers that were read before somebody asked for them
 };
 
 using Workers = std::vector<std::unique_ptr<Worker>>;

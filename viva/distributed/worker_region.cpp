@@ -40,7 +40,7 @@ struct WorkerRegion::FailureReport {
 // What a worker process says about a step, besides numbers by batch.
 struct WorkerRegion::Report {
   FailureReport failure, retried;
-  char skips = 0;
+  char skips = 0, stops = 0;
 };
 
 namespace {
@@ -108,6 +108,7 @@ void WorkerRegion::store(const StepBoard& board, std::int64_t id, const Executor
   report_->failure.store(board.failures[own]);
   report_->retried.store(board.retried[own]);
   report_->skips = board.skips[own];
+  report_->stops = board.stops[own];
   for_each_batch(batches, [&](std::size_t j) {
     losses_[j] = board.losses[j];
     lengths_[j] = board.lengths[j];
@@ -122,6 +123,7 @@ void WorkerRegion::load(StepBoard& board, std::int64_t id, std::int64_t batches)
   board.failures[own] = report_->failure.load(num_params_);
   board.retried[own] = report_->retried.load(num_params_);
   board.skips[own] = report_->skips;
+  board.stops[own] = report_->stops;
   for_each_batch(batches, [&](std::size_t j) {
     board.losses[j] = losses_[j];
     board.lengths[j] = lengths_[j];

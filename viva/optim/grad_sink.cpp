@@ -33,7 +33,10 @@ void GradSink::set(std::string_view name, const Tensor& gradient) {
   given_[i] = 1;
 }
 
-void GradSink::clear() { std::fill(given_.begin(), given_.end(), char{0}); }
+void GradSink::clear() {
+  std::fill(given_.begin(), given_.end(), char{0});
+  stop_requested_ = false;
+}
 
 std::size_t GradSink::index_of(std::string_view name) const {
   const std::int64_t i = layout_->find(name);

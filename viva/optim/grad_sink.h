@@ -24,9 +24,13 @@ class GradSink {
   // Copies `gradient` in. DimensionError for an unknown name; ShapeMismatch, DtypeError.
   void set(std::string_view name, const Tensor& gradient);
 
+  // Asks that training end after this step, which is applied: on every executor, whoever asks.
+  void request_stop() { stop_requested_ = true; }
+  bool stop_requested() const { return stop_requested_; }
+
   std::size_t size() const { return views_.size(); }
   bool given(std::size_t i) const { return given_[i] != 0; }
-  // Forgets what was given; the buffer's content stays.
+  // Forgets what was given or asked; the buffer's content stays.
   void clear();
 
  private:
@@ -35,6 +39,7 @@ class GradSink {
   const optim::Layout* layout_;
   std::vector<Tensor> views_;
   std::vector<char> given_;
+  bool stop_requested_ = false;
 };
 
 }  // namespace viva
