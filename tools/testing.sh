@@ -1,4 +1,4 @@
-# Sourced by ./dev: the unit tests, plain and under the sanitizers, and the fuzz targets.
+# Sourced by ./dev: the unit tests, plain and under the sanitizers, the chaos campaign, and the fuzz targets.
 
 # run_tests [--quick]
 run_tests() {
@@ -18,6 +18,7 @@ run_tests() {
   export RC_PARAMS=max_success=25
   unit_tests asan
   unit_tests tsan
+  quick_chaos
   fuzz
 }
 
@@ -29,6 +30,23 @@ unit_tests() {
   if [[ $preset == tsan ]] && setarch -R true 2>/dev/null; then runner=(setarch -R); fi
   say "unit tests, $preset"
   "${runner[@]}" ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$(nproc)"
+}
+
+# chaos ARG…: the campaign of tools/chaos; its exit code is this one's.
+chaos() {
+  command -v python3 >/dev/null || setup check
+  setup build
+  build_quietly release cli/viva >&2
+  say "chaos"
+  python3 tools/chaos "$@"
+}
+
+quick_chaos() {
+  if ! command -v python3 >/dev/null; then
+    say "chaos skipped: python3 is not installed"
+    return 0
+  fi
+  chaos --quick
 }
 
 # Fuzzes every target, two at a time, for FUZZ_SECONDS in all. New inputs are kept in build/fuzz/corpus.
