@@ -10,7 +10,6 @@
 #include "viva/base/error.h"
 #include "viva/data/idx.h"
 #include "viva/data/text.h"
-#include "viva/distributed/trainer.h"
 #include "viva/nn/classifier.h"
 #include "viva/nn/cnn.h"
 #include "viva/nn/gpt.h"
@@ -18,6 +17,8 @@
 
 namespace viva::bench {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 data::Dataset fashion_mnist() {
   const std::string directory = "/usr/share/datasets/fashion-mnist/";
@@ -74,28 +75,62 @@ Problem make_problem(const std::string& name) {
   throw Error(fmt::format("bench: expected mlp, cnn or gpt, got {}", name));
 }
 
-double Training::measure(int threads) {
-  const OnCpus pinned(threads);
+distributed::Trainer Training::make_trainer(const distributed::TrainerOptions& options,
+                                            std::vector<distributed::Fault> faults) const {
   const Problem& p = problem_;
   const data::DataLoader loader(p.dataset, {.batch_size = p.batch_size, .shuffle = true, .seed = 1});
-  distributed::TrainerOptions options;
-  options.executors = threads;
-  distributed::Trainer trainer({.num_workers = kWorkers}, p.model.initial_params(1), p.optimizer, loader,
-                               nn::classifier_loss(p.model), options);
+  return {{.num_workers = kWorkers},
+          p.model.initial_params(1),
+          p.optimizer,
+          loader,
+          distributed::with_faults(nn::classifier_loss(p.model), std::move(faults), kWorkers),
+          options};
+}
+
+double Training::measure(int executors, distributed::ExecutorKind kind) {
+  const OnCpus pinned(executors);
+  const Problem& p = problem_;
+  distributed::Trainer trainer = make_trainer({.executors = executors, .kind = kind});
   trainer.run(p.warm_up_steps);
-  const auto begin = std::chrono::steady_clock::now();
+  const auto begin = Clock::now();
   const std::int64_t steps = trainer.run(p.steps);
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  const std::chrono::duration<double> seconds = Clock::now() - begin;
   if (steps != p.steps) throw Error(fmt::format("bench: {}: {} of {} steps were made", p.name, steps, p.steps));
-  distributed::TrainResult result = trainer.result();
-  check(result.last_loss, std::move(result.final_params));
+  check(trainer);
   return static_cast<double>(steps * kWorkers * p.batch_size) / seconds.count();
 }
 
-void Training::check(double loss, std::vector<Param> params) {
-  if (!(loss < problem_.learnt_loss)) {
-    throw Error(fmt::format("bench: {}: it did not learn, the loss is {}", problem_.name, loss));
+std::vector<double> Training::measure_recovery() {
+  constexpr int kEvery = 6;  // steps
+  const Problem& p = problem_;
+  std::vector<distributed::Fault> kills;
+  for (int step = p.warm_up_steps; step < p.warm_up_steps + p.steps; step += kEvery) {
+    kills.push_back({.worker = step / kEvery % kWorkers, .step = step});
   }
+  const OnCpus pinned(2);
+  distributed::Trainer trainer = make_trainer({.executors = 2, .kind = distributed::ExecutorKind::kProcesses}, kills);
+  trainer.run(p.warm_up_steps);
+  std::vector<double> usual, with_kill;
+  for (int step = 0; step < p.steps; ++step) {
+    const auto begin = Clock::now();
+    trainer.run(1);
+    const std::chrono::duration<double, std::milli> took = Clock::now() - begin;
+    (step % kEvery == 0 ? with_kill : usual).push_back(took.count());
+  }
+  if (trainer.progress().restarts != std::ssize(kills)) {
+    throw Error(fmt::format("bench: {}: {} kills, but {} restarts", p.name, kills.size(), trainer.progress().restarts));
+  }
+  check(trainer);
+  for (double& time : with_kill) time -= spread_of(usual).median;
+  return with_kill;
+}
+
+void Training::check(const distributed::Trainer& trainer) {
+  distributed::TrainResult result = trainer.result();
+  if (!(result.last_loss < problem_.learnt_loss)) {
+    throw Error(fmt::format("bench: {}: it did not learn, the loss is {}", problem_.name, result.last_loss));
+  }
+  std::vector<Param> params = std::move(result.final_params);
   if (first_result_.empty()) {
     first_result_ = std::move(params);
     return;

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "viva/data/dataset.h"
+#include "viva/distributed/fault_injection.h"
+#include "viva/distributed/trainer.h"
 #include "viva/nn/model.h"
 #include "viva/optim/optimizer.h"
 
@@ -36,14 +38,20 @@ class Training {
  public:
   explicit Training(Problem problem) : problem_(std::move(problem)) {}
 
-  // Samples a second on this many threads; Error where the training did not learn or where its parameters are not
-  // those of the first measurement, bit for bit.
-  double measure(int threads);
+  // Samples a second on this many executors; Error where the training did not learn or where its parameters are not
+  // those of the first measurement, bit for bit. Executors in processes need a caller with a single thread.
+  double measure(int executors, distributed::ExecutorKind kind = distributed::ExecutorKind::kThreads);
+
+  // What a SIGKILL of one of two worker processes costs, in milliseconds: how much longer its step takes than the
+  // median step, which is what computing the lost batch again takes, and less. One value a kill; checked as above.
+  std::vector<double> measure_recovery();
 
   const Problem& problem() const { return problem_; }
 
  private:
-  void check(double loss, std::vector<Param> params);
+  distributed::Trainer make_trainer(const distributed::TrainerOptions& options,
+                                    std::vector<distributed::Fault> faults = {}) const;
+  void check(const distributed::Trainer& trainer);
 
   Problem problem_;
   std::vector<Param> first_result_;

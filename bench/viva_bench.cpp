@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,7 @@ constexpr std::int64_t kManyParameters = 10'000'000;
 
 struct Options {
   int pairs = 5;
-  std::vector<std::string> only = {"machine", "reduce_apply", "training", "rivals"};
+  std::vector<std::string> only = {"machine", "reduce_apply", "training", "processes", "rivals"};
   std::vector<std::string> models = {"mlp", "cnn", "gpt"};
 
   bool wants(const std::string& part) const { return std::find(only.begin(), only.end(), part) != only.end(); }
@@ -78,6 +79,24 @@ void training_speed(const Options& options, Training& training) {
   report("  2 threads over 1 thread", scaling.ratio, "x", 2);
 }
 
+// Workers in processes beside threads, and what the death of one costs.
+void processes(const Options& options, Training& training) {
+  using distributed::ExecutorKind;
+  const std::string& name = training.problem().name;
+  if (allowed_cpus().size() < 2) {
+    fmt::print("skipped: {} in processes: there is only one CPU\n", name);
+    return;
+  }
+  const Pairs pairs = alternate(
+      options.pairs, [&] { return training.measure(2, ExecutorKind::kProcesses); },
+      [&] { return training.measure(2, ExecutorKind::kThreads); });
+  report(fmt::format("viva: {}, 2 processes", name), pairs.a, "samples/s", 0);
+  report("  share of the speed of 2 threads", percent(pairs.ratio), "%");
+  std::vector<double> costs;
+  for (int i = 0; i < options.pairs; ++i) std::ranges::copy(training.measure_recovery(), std::back_inserter(costs));
+  report(fmt::format("  a worker's SIGKILL, {} of them: recovery", costs.size()), spread_of(costs), "ms");
+}
+
 // What a rival's way of running is called.
 std::string name_of(const RivalSetup& setup) {
   const std::string how = setup.processes > 1
@@ -125,12 +144,13 @@ void run_all(const Options& options) {
   report_header();
   if (options.wants("machine")) machine(options);
   if (options.wants("reduce_apply")) reduce_apply(options);
-  if (!options.wants("training") && !options.wants("rivals")) return;
+  if (!options.wants("training") && !options.wants("processes") && !options.wants("rivals")) return;
   const Torch torch;
   if (options.wants("rivals")) describe(torch);
   for (const std::string& name : options.models) {
     Training training(make_problem(name));
     if (options.wants("training")) training_speed(options, training);
+    if (options.wants("processes")) processes(options, training);
     if (options.wants("rivals") && torch.available()) rivals(options, torch, training);
   }
 }
@@ -142,8 +162,8 @@ int main(int argc, char** argv) {
   viva::bench::Options options;
   CLI::App app("Measures this machine, viva and its rivals in alternating pairs; every benchmark checks its answer.");
   app.add_option("--pairs", options.pairs, "alternating pairs for each ratio")->check(CLI::Range(1, 1000));
-  app.add_option("--only", options.only, "parts to run: machine, reduce_apply, training, rivals")
-      ->check(CLI::IsMember({"machine", "reduce_apply", "training", "rivals"}));
+  app.add_option("--only", options.only, "parts to run: machine, reduce_apply, training, processes, rivals")
+      ->check(CLI::IsMember({"machine", "reduce_apply", "training", "processes", "rivals"}));
   app.add_option("--models", options.models, "models to train: mlp, cnn, gpt")
       ->check(CLI::IsMember({"mlp", "cnn", "gpt"}));
   CLI11_PARSE(app, argc, argv);
