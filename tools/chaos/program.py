@@ -84,6 +84,7 @@ class Outcome:
     total_loss: float = 0
     restarts: int = 0
     stderr: str = ""
+    left: str = ""  # processes that outlived it
 
     def take(self, json_text: str) -> None:
         try:
@@ -106,7 +107,7 @@ class Outcome:
             return f"digest {self.digest[:16]}… instead of {reference.digest[:16]}…"
         if self.total_loss != reference.total_loss:
             return f"total_loss {self.total_loss} instead of {reference.total_loss}"
-        return ""
+        return f"a second after the end there was still {self.left}" if self.left else ""
 
 
 class Run:
@@ -170,7 +171,15 @@ class Run:
         outcome = Outcome(self.command, code, stderr=self.stderr())
         if code == 0:
             outcome.take((self.directory / "stdout").read_text())
+        outcome.left = ", ".join(map(processes.describe, self.await_nothing_left()))
         return outcome
+
+    def await_nothing_left(self, seconds: float = 1) -> list[int]:
+        """What is still there when the time is over."""
+        deadline = time.monotonic() + seconds
+        while (left := self.left()) and time.monotonic() < deadline:
+            time.sleep(0.001)
+        return left
 
     def end(self) -> None:
         for _ in range(100):

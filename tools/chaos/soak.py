@@ -33,9 +33,11 @@ def sample(run: Run) -> Sample | None:
     return found if found.coordinator >= 0 and found.zygote >= 0 else None
 
 
-def samples_of(run: Run, every: float) -> list[Sample]:
+def samples_of(run: Run, every: float, seconds: float) -> list[Sample]:
+    """Until the run ends or the time is over."""
     samples = []
-    while not run.ended():
+    deadline = time.monotonic() + seconds
+    while not run.ended() and time.monotonic() < deadline:
         time.sleep(every)
         found = sample(run)
         if found is not None:
@@ -81,7 +83,7 @@ def soak(campaign: Campaign) -> str:
     options += ["--inject", "random-kill=0.002,seed=1"]
     every = min(1.0, steps / 10_000)
     with campaign.program.start(options) as run:
-        samples = samples_of(run, every)
+        samples = samples_of(run, every, seconds=60 + steps / 20)
         outcome = run.outcome()
         difference = outcome.difference(campaign.program.reference(short))
     complaints = [difference] if difference else []

@@ -94,8 +94,8 @@ def end_of_one(campaign: Campaign, round_: int, victim: str) -> End | None:
     with campaign.program.start(options) as run:
         along, failure = kill_after(run, victim, moment)
         began = time.monotonic()
-        while not failure and run.left() and time.monotonic() < began + SECONDS_TO_VANISH:
-            time.sleep(0.001)
+        if not failure:
+            run.await_nothing_left(SECONDS_TO_VANISH)
         seconds = time.monotonic() - began
         failure = failure or what_is_left(run, shared, out) or wrong_end(run, victim)
     if failure:

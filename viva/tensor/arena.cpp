@@ -5,7 +5,8 @@
 namespace viva {
 
 namespace {
-constexpr std::size_t kSmallestBlock = 1 << 20;
+constexpr std::size_t kFirstBlock = 1 << 20;
+constexpr std::size_t kSmallestFurtherBlock = 8 << 20;  // of huge pages
 }
 
 void Arena::reset() {
@@ -20,7 +21,7 @@ std::byte* Arena::allocate_bytes(std::size_t size) {
     offset_ = 0;
   }
   if (block_ == blocks_.size()) {
-    const std::size_t block_size = std::max(size, kSmallestBlock);
+    const std::size_t block_size = std::max(size, blocks_.empty() ? kFirstBlock : kSmallestFurtherBlock);
     blocks_.push_back({make_aligned_bytes(block_size), block_size});
   }
   std::byte* piece = blocks_[block_].bytes.get() + offset_;
