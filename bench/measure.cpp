@@ -13,8 +13,6 @@
 namespace viva::bench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 void pin_to(const cpu_set_t& cpus) {
   if (pthread_setaffinity_np(pthread_self(), sizeof(cpus), &cpus) != 0) throw Error("bench: cannot pin a thread");
 }

@@ -3,10 +3,13 @@
 
 #include <sched.h>
 
+#include <chrono>
 #include <functional>
 #include <vector>
 
 namespace viva::bench {
+
+using Clock = std::chrono::steady_clock;
 
 struct Spread {
   double min = 0, median = 0, max = 0;

@@ -18,8 +18,6 @@
 namespace viva::bench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 data::Dataset fashion_mnist() {
   const std::string directory = "/usr/share/datasets/fashion-mnist/";
   return data::load_idx_dataset(directory + "train-images-idx3-ubyte.gz", directory + "train-labels-idx1-ubyte.gz");

@@ -7,7 +7,7 @@ namespace viva {
 namespace {
 constexpr std::size_t kFirstBlock = 1 << 20;
 constexpr std::size_t kSmallestFurtherBlock = 8 << 20;  // of huge pages
-}
+}  // namespace
 
 void Arena::reset() {
   block_ = 0;
