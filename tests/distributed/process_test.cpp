@@ -186,7 +186,7 @@ TEST_F(Processes, ABatchThatEndsTrainingIsKeptForAReplay) {
   const TrainConfig config{.num_workers = 4};
   const auto params = test::random_params<float>(3);
   const SharedCounter attempts;
-  const auto compute = faulty(attempts, 1000, [](auto) { ::raise(SIGBUS); });
+  const auto compute = faulty(attempts, 1000, [](auto) { ::raise(SIGKILL); });
   TrainerOptions options = processes(2);
   options.failed_batch_directory = directory.file("");
   const std::string path = directory.file("failed-batch-14.safetensors");
@@ -215,7 +215,7 @@ TEST_F(Processes, ABatchThatEndsTrainingIsKeptForAReplay) {
     ASSERT_NE(same, expected.grads.end());
     EXPECT_TRUE(bitwise_equal(grads[i].grad, same->grad));
   }
-  EXPECT_EXIT(replay(failed, seeded_loader(), compute), testing::KilledBySignal(SIGBUS), "");
+  EXPECT_EXIT(replay(failed, seeded_loader(), compute), testing::KilledBySignal(SIGKILL), "");
   const data::DataLoader other(test::random_dataset<float>(64, 3), {.batch_size = 1, .shuffle = true, .seed = 6});
   EXPECT_THROW(replay(failed, other, test::squared_error<float>), ConfigError);
 }
