@@ -1,6 +1,7 @@
 // The program's commands. Each prints its results on stdout as its last act and throws viva::Error.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,6 +23,7 @@ struct TrainCommand {
   std::string out;                  // empty: the parameters are not kept
   bool json = false;
   bool quiet = false;
+  std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();  // the process
 };
 
 struct EvalCommand {

@@ -143,8 +143,9 @@ int parse_and_run(CLI::App& app, int argc, const char* const* argv) {
 
 }  // namespace
 
-int run_program(int argc, const char* const* argv) {
+int run_program(int argc, const char* const* argv, std::chrono::steady_clock::time_point started) {
   TrainCommand train;
+  train.started = started;
   EvalCommand eval;
   PredictCommand predict;
   SampleCommand sample;

@@ -10,6 +10,7 @@
 #include "cli/executors.h"
 #include "cli/interruption.h"
 #include "cli/output_directory.h"
+#include "cli/peak_memory.h"
 #include "cli/problem.h"
 #include "cli/training_run.h"
 #include "viva/base/error.h"
@@ -82,8 +83,9 @@ std::string human_results(const TrainingOutcome& outcome, const std::optional<Ev
   return text + fmt::format("digest {}\n", digest);
 }
 
-std::string json_results(const TrainingOutcome& outcome, const std::optional<Evaluation>& test,
-                         const std::string& digest) {
+// What --json prints: docs/file_formats.md lists the keys.
+std::string json_results(const TrainCommand& command, const TrainingOutcome& outcome,
+                         const std::optional<Evaluation>& test, const std::string& digest) {
   nlohmann::ordered_json json;
   json["steps"] = outcome.result.steps;
   json["skipped"] = outcome.result.skipped;
@@ -106,6 +108,12 @@ std::string json_results(const TrainingOutcome& outcome, const std::optional<Eva
   }
   json["seconds"] = outcome.seconds;
   json["samples_per_second"] = outcome.samples_per_second();
+  json["seconds_to_first_step"] = nullptr;
+  if (outcome.end_of_first_step) {
+    const std::chrono::duration<double> waited = *outcome.end_of_first_step - command.started;
+    json["seconds_to_first_step"] = waited.count();
+  }
+  json["peak_mebibytes"] = peak_mebibytes(outcome.processes);
   json["executors"] = outcome.executors;
   json["restarts"] = outcome.restarts;
   json["retries"] = outcome.retries;
@@ -139,7 +147,7 @@ void train(const TrainCommand& command) {
   if (problem.test) test = evaluate(problem.model.model, outcome.params, *problem.test);
   const std::string digest = io::digest(outcome.params);
   if (out) out->write_params(outcome.params);
-  print_results(command.json ? json_results(outcome, test, digest) : human_results(outcome, test, digest));
+  print_results(command.json ? json_results(command, outcome, test, digest) : human_results(outcome, test, digest));
 }
 
 }  // namespace viva::cli

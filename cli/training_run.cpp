@@ -55,6 +55,7 @@ double TrainingOutcome::samples_per_second() const {
 // What surrounds the steps of a run: the clock, the progress line, and looks at the validation data.
 class TrainingRun::Session {
  public:
+  using Clock = std::chrono::steady_clock;
   using ProgressSource = std::function<distributed::Progress()>;
 
   Session(const TrainingRun& run, Audience audience) : run_(run), audience_(audience) {
@@ -94,6 +95,9 @@ class TrainingRun::Session {
     return !exhausted;
   }
 
+  void note_end_of_first_step() { end_of_first_step_ = Clock::now(); }
+  std::optional<Clock::time_point> end_of_first_step() const { return end_of_first_step_; }
+
   // Stops the clock; what `progress` refers to may go.
   distributed::TrainResult finish(distributed::TrainResult result) {
     seconds_ = std::chrono::duration<double>(Clock::now() - begin_).count();
@@ -105,12 +109,12 @@ class TrainingRun::Session {
   double seconds() const { return seconds_; }
 
  private:
-  using Clock = std::chrono::steady_clock;
   const TrainingRun& run_;
   Audience audience_;
   std::optional<Validation> validation_;
   std::optional<ProgressWatch> watch_;
   Clock::time_point begin_;
+  std::optional<Clock::time_point> end_of_first_step_;
   double seconds_ = 0;
 };
 
@@ -203,8 +207,10 @@ TrainingOutcome TrainingRun::run(Audience audience) const {
     train_on_executors(params, session, outcome);
   }
   outcome.seconds = session.seconds();
+  outcome.end_of_first_step = session.end_of_first_step();
   outcome.epochs = static_cast<double>(outcome.result.batches) / static_cast<double>(loader_.size());
   outcome.executors = options_.executors.count;
+  if (options_.executors.kind == Executor::kProcesses) outcome.processes = outcome.executors;
   outcome.params = outcome.result.final_params;
   if (session.validation() && outcome.result.steps > 0) {
     const Validation& validation = *session.validation();
@@ -235,7 +241,13 @@ void TrainingRun::train_on_executors(const std::vector<Param>& params, Session& 
   // From one look at the validation data to the next.
   for (std::int64_t steps = 0; steps < planned_steps() && interrupted_by() == 0;) {
     const std::int64_t left = planned_steps() - steps;
-    steps += trainer.run(session.validation() ? std::min(session.validation()->until_due(steps), left) : left);
+    const std::int64_t end =
+        steps + (session.validation() ? std::min(session.validation()->until_due(steps), left) : left);
+    if (steps == 0) {
+      steps += trainer.run(1);
+      session.note_end_of_first_step();
+    }
+    if (steps < end && interrupted_by() == 0) steps += trainer.run(end - steps);
     if (!session.look(steps, trainer.params())) break;
   }
   outcome.result = session.finish(trainer.result());
@@ -257,6 +269,7 @@ distributed::TrainResult TrainingRun::train_by_reference(const std::vector<Param
     steps = so_far.steps;
     samples = so_far.samples;
     loss_of_step = so_far.last_loss;
+    if (so_far.steps == 1) session.note_end_of_first_step();
     const bool due = session.validation() && session.validation()->due(so_far.steps);
     if (interrupted_by() != 0) return false;
     return (!due && so_far.steps < planned_steps()) || session.look(so_far.steps, so_far.final_params);

@@ -28,7 +28,8 @@ struct TrainingOutcome {
   distributed::TrainResult result;
   double epochs = 0;   // taken from the data; with a fraction where training ended within one
   double seconds = 0;  // the steps alone
-  std::int64_t executors = 0;
+  std::optional<std::chrono::steady_clock::time_point> end_of_first_step = {};
+  std::int64_t executors = 0, processes = 0;  // processes: 0 where the executors are threads
   // Where there is validation data.
   std::optional<Validation::Look> last_look = {}, best_look = {};
   // The result: the last parameters, or the best ones where the recipe keeps those.

@@ -67,6 +67,26 @@ TEST(Program, JsonIsTheLastLine) {
   EXPECT_THAT(result.at("digest").get<std::string>(), MatchesRegex("[0-9a-f]{64}"));
 }
 
+TEST(Program, JsonSaysWhatTheRunHasCost) {
+  const TinyProblem problem;
+  const auto cost_of = [&](const std::string& options) {
+    const json result = json_of(problem.run("train r.toml --json --quiet --inject slow=150ms,worker=0 " + options));
+    // The first step is one of seven, and each waits for the slow worker.
+    EXPECT_GE(result.at("seconds_to_first_step").get<double>(), 0.15) << options;
+    EXPECT_GE(result.at("seconds").get<double>(), 1.05) << options;
+    EXPECT_LT(result.at("seconds_to_first_step").get<double>(), result.at("seconds").get<double>()) << options;
+    return result.at("peak_mebibytes").get<double>();
+  };
+  const double of_threads = cost_of("--threads 2");
+  EXPECT_GT(of_threads, 1);
+  EXPECT_GT(cost_of("--executor reference"), 1);
+#if !defined(__SANITIZE_THREAD__)
+  EXPECT_GT(cost_of("--processes 2"), of_threads);
+#endif
+  const json untrained = json_of(problem.run("train r.toml --json --quiet --steps 0"));
+  EXPECT_TRUE(untrained.at("seconds_to_first_step").is_null());
+}
+
 TEST(Program, WithoutTestDataThereIsNoAccuracy) {
   const TinyProblem problem;
   std::string recipe = problem.read("r.toml");
