@@ -152,9 +152,15 @@ TEST(Program, ABatchThatEndsTrainingCanBeReplayed) {
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_EQ(result.out, "");
   const std::string file = "kept/failed-batch-7.safetensors";
-  EXPECT_THAT(result.err, HasSubstr("step 2, samples "));
+  EXPECT_THAT(result.err, HasSubstr("worker 1 died in batch 7: signal 9: step 2, samples "));
   EXPECT_THAT(result.err, HasSubstr(file));
   EXPECT_THAT(problem.files(), testing::Contains(file));
+  // Without --out it lies in the current directory, and nothing else was written.
+  std::vector<std::string> files = TinyProblem().files();
+  files.insert(files.begin(), {"failed-batch-7.safetensors"});
+  const TinyProblem another;
+  EXPECT_EQ(another.run("train r.toml --quiet --processes 2 --inject kill:worker=1,step=2,times=3").exit_code, 1);
+  EXPECT_THAT(another.files(), testing::UnorderedElementsAreArray(files));
 
   const ProgramResult replayed = problem.run("replay r.toml " + file);
   EXPECT_EQ(replayed.exit_code, 0) << replayed.err;
