@@ -107,8 +107,9 @@ def descriptors(pid: int) -> int:
 
 
 def proportional_memory(pid: int) -> int:
-    """PSS in KiB: pages that n processes share count 1/n in each."""
-    for line in read(pid, "smaps_rollup").splitlines():
-        if line.startswith(b"Pss:"):
-            return int(line.split()[1])
-    return 0
+    """PSS in KiB: pages that n processes share count 1/n in each.
+
+    Without those of files: a library's pages count less as soon as any other program on the machine maps it too.
+    """
+    lines = (line.split() for line in read(pid, "smaps_rollup").splitlines())
+    return sum(int(line[1]) for line in lines if line[0] in (b"Pss_Anon:", b"Pss_Shmem:"))

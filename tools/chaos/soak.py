@@ -14,7 +14,7 @@ MEMORY_ALLOWANCE = (1.02, 1024)  # factor, KiB
 
 @dataclasses.dataclass
 class Sample:
-    """Memory in KiB; descriptors of coordinator and zygote; processes, zombies included."""
+    """Memory in KiB, without pages of files; descriptors of coordinator and zygote; processes, zombies included."""
 
     memory: int
     coordinator: int
@@ -66,7 +66,7 @@ def not_flat(before: list[Sample], after: list[Sample]) -> list[str]:
 def figures(name: str, samples: list[Sample]) -> str:
     memory = [one.memory for one in samples]
     return (
-        f"  {name}: PSS of all {statistics.median(memory) / 1024:.2f} MiB"
+        f"  {name}: memory of all {statistics.median(memory) / 1024:.2f} MiB"
         f" ({min(memory) / 1024:.2f} to {max(memory) / 1024:.2f}),"
         f" descriptors of the coordinator {statistics.median(one.coordinator for one in samples):g},"
         f" of the zygote {statistics.median(one.zygote for one in samples):g},"
