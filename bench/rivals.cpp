@@ -2,100 +2,74 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <cstdio>
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "bench/command.h"
 #include "bench/measure.h"
-#include "viva/base/error.h"
 
 namespace viva::bench {
 namespace {
 
-struct Output {
-  std::string text;
-  int status = 0;
-};
-
-// What a shell command prints on stdout and stderr.
-Output output_of(const std::string& command) {
-  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
-  if (pipe == nullptr) throw Error("bench: cannot start " + command);
-  Output output;
-  std::array<char, 4096> part{};
-  while (const std::size_t got = fread(part.data(), 1, part.size(), pipe)) output.text.append(part.data(), got);
-  output.status = pclose(pipe);
-  return output;
-}
-
-std::string last_line(std::string text) {
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  return text.substr(text.rfind('\n') + 1);
-}
+constexpr const char* kDebian = "/usr/bin/python3";
+constexpr const char* kNewest = VIVA_RIVALS_PYTHON;
 
 }  // namespace
 
-Torch::Torch() {
-  const Output output = output_of("/usr/bin/python3 " VIVA_RIVALS_DIRECTORY "/torch_ddp.py --describe");
-  const nlohmann::json answer = nlohmann::json::parse(last_line(output.text), nullptr, false);
-  if (output.status != 0 || !answer.is_object()) {
-    reason_ = "PyTorch cannot be imported (./dev setup rivals installs it): " + last_line(output.text);
+Rival::Rival(const std::string& python, const std::string& script, Setups ways)
+    : command_(fmt::format("{} -B {}/{}", python, VIVA_RIVALS_DIRECTORY, script)),
+      setups_(ways),
+      name_(fmt::format("{} by {}", script, python)) {
+  if (!std::filesystem::exists(python)) {
+    reason_ = "not installed (./dev setup rivals does)";
     return;
   }
-  description_ =
-      fmt::format("PyTorch {}, {}", answer.at("version").get<std::string>(), answer.at("blas").get<std::string>());
-  slow_blas_ = answer.at("reference_blas").get<bool>();
-  fused_ = answer.at("fused").get<bool>();
-  compiles_ = answer.at("compile").get<bool>();
-  if (!fused_) skipped_.emplace_back("fused optimizers: this PyTorch has none for CPUs");
-  if (!compiles_) skipped_.emplace_back("torch.compile: this PyTorch or this machine has none");
+  try {
+    const nlohmann::json answer = answer_of(command_ + " --describe");
+    name_ = answer.at("name");
+    details_ = answer.at("details");
+    warning_ = answer.at("warning");
+    for (const auto& [what, why] : answer.at("lacks").items()) {
+      if (!why.get<std::string>().empty()) lacks_[what] = why;
+    }
+  } catch (const Error& error) {
+    reason_ = fmt::format("cannot be imported (./dev setup rivals installs it): {}", error.what());
+  }
 }
 
-std::vector<RivalSetup> Torch::setups(const Problem& problem) const {
-  const RivalSetup base{.model = problem.name,
-                        .batch_size = problem.batch_size,
-                        .steps = problem.steps / 2,
-                        .warm_up_steps = problem.warm_up_steps,
-                        .parameters = problem.parameters(),
-                        .learnt_loss = problem.learnt_loss};
-  struct Form {
-    int processes, threads, batches;
-  };
-  std::vector<RivalSetup> setups;
-  for (const Form& form : std::vector<Form>{{2, 1, 1}, {1, 1, 1}, {1, 1, 2}, {1, 2, 1}, {1, 2, 2}}) {
-    for (const bool compiled : {false, true}) {
-      for (const bool fused : {false, true}) {
-        if ((compiled && !compiles_) || (fused && !fused_)) continue;
-        RivalSetup setup = base;
-        setup.processes = form.processes;
-        setup.threads = form.threads;
-        setup.batch_size *= form.batches;
-        setup.fused = fused;
-        setup.compiled = compiled;
-        setups.push_back(setup);
-      }
-    }
-  }
+std::vector<RivalSetup> Rival::setups(const Problem& problem) const {
+  std::vector<RivalSetup> setups = setups_(problem);
+  std::erase_if(setups, [&](const RivalSetup& setup) {
+    return std::ranges::any_of(setup.needs, [&](const std::string& need) { return lacks_.contains(need); });
+  });
   return setups;
 }
 
-double Torch::measure(const RivalSetup& setup) const {
-  const OnCpus pinned(setup.processes * setup.threads);
+RivalRun Rival::run(const Problem& problem, const RivalSetup& setup) const {
+  const OnCpus pinned(setup.cpus);
+  // Python's time.monotonic() reads the same clock.
+  const std::chrono::duration<double> started = Clock::now().time_since_epoch();
   const std::string command = fmt::format(
-      "timeout 600 /usr/bin/python3 {}/torch_ddp.py --model {} --processes {} --threads {} --batch-size {} --steps {} "
-      "--warm-up {}{}{}",
-      VIVA_RIVALS_DIRECTORY, setup.model, setup.processes, setup.threads, setup.batch_size, setup.steps,
-      setup.warm_up_steps, setup.fused ? " --fused" : "", setup.compiled ? " --compile" : "");
-  const Output output = output_of(command);
-  const nlohmann::json answer = nlohmann::json::parse(last_line(output.text), nullptr, false);
-  if (output.status != 0 || !answer.is_object()) {
-    throw Error(fmt::format("bench: the rival failed: {}\n{}", command, output.text));
+      "{} --model {} --workers {} --batch-size {} --steps {} --warm-up {} --started {:.6f}{}", command_, problem.name,
+      setup.workers, setup.batch_size, problem.steps / 2, problem.warm_up_steps, started.count(), setup.options);
+  nlohmann::json answer;
+  try {
+    answer = answer_of(command);
+  } catch (const Error& error) {
+    throw RivalFailed(error.what());
   }
-  if (answer.at("parameters") != setup.parameters || !(answer.at("loss").get<double>() < setup.learnt_loss) ||
+  if (answer.at("parameters") != problem.parameters() || !(answer.at("loss").get<double>() < problem.learnt_loss) ||
       !answer.at("same_parameters").get<bool>()) {
-    throw Error(fmt::format("bench: the rival's answer is wrong: {}\n{}", command, answer.dump()));
+    throw RivalFailed(fmt::format("a wrong answer: {}\n{}", command, answer.dump()));
   }
-  return answer.at("samples_per_second").get<double>();
+  return {answer.at("samples_per_second"), answer.at("seconds_to_first_step"), answer.at("peak_mebibytes")};
+}
+
+std::vector<Rival> all_rivals() {
+  return {Rival(kDebian, "torch_ddp.py", torch_setups), Rival(kNewest, "torch_ddp.py", torch_setups),
+          Rival(kNewest, "jax_dp.py", jax_setups)};
 }
 
 }  // namespace viva::bench

@@ -4,6 +4,8 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
+#include <random>
 #include <utility>
 
 #include "bench/measure.h"
@@ -58,6 +60,12 @@ Problem gpt() {
           3.2};
 }
 
+double milliseconds_of(const std::function<void()>& body) {
+  const Clock::time_point begin = Clock::now();
+  body();
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
+
 }  // namespace
 
 std::int64_t Problem::parameters() const {
@@ -73,15 +81,14 @@ Problem make_problem(const std::string& name) {
   throw Error(fmt::format("bench: expected mlp, cnn or gpt, got {}", name));
 }
 
-distributed::Trainer Training::make_trainer(const distributed::TrainerOptions& options,
-                                            std::vector<distributed::Fault> faults) const {
+distributed::Trainer Training::make_trainer(const distributed::TrainerOptions& options, std::vector<Kill> kills) const {
   const Problem& p = problem_;
   const data::DataLoader loader(p.dataset, {.batch_size = p.batch_size, .shuffle = true, .seed = 1});
   return {{.num_workers = kWorkers},
           p.model.initial_params(1),
           p.optimizer,
           loader,
-          distributed::with_faults(nn::classifier_loss(p.model), std::move(faults), kWorkers),
+          with_kills(nn::classifier_loss(p.model), std::move(kills)),
           options};
 }
 
@@ -98,29 +105,48 @@ double Training::measure(int executors, distributed::ExecutorKind kind) {
   return static_cast<double>(steps * kWorkers * p.batch_size) / seconds.count();
 }
 
-std::vector<double> Training::measure_recovery() {
+std::vector<Recovery> Training::measure_recovery() {
   constexpr int kEvery = 6;  // steps
   const Problem& p = problem_;
-  std::vector<distributed::Fault> kills;
-  for (int step = p.warm_up_steps; step < p.warm_up_steps + p.steps; step += kEvery) {
-    kills.push_back({.worker = step / kEvery % kWorkers, .step = step});
-  }
   const OnCpus pinned(2);
+  const double usual = milliseconds_a_step();
+  std::vector<Kill> kills;
+  std::minstd_rand random(++recoveries_measured_);
+  // Most of a step is computing; what is left of it then must not be over before the kill.
+  std::uniform_real_distribution<double> moment(0, 0.8 * usual / 1000);
+  for (int step = p.warm_up_steps; step + 1 < p.warm_up_steps + p.steps; step += kEvery) {
+    kills.push_back({.step = step, .worker = step / kEvery % kWorkers, .seconds = moment(random)});
+  }
   distributed::Trainer trainer = make_trainer({.executors = 2, .kind = distributed::ExecutorKind::kProcesses}, kills);
   trainer.run(p.warm_up_steps);
-  std::vector<double> usual, with_kill;
+  std::vector<double> others;
+  std::vector<Recovery> recoveries;
   for (int step = 0; step < p.steps; ++step) {
-    const auto begin = Clock::now();
-    trainer.run(1);
-    const std::chrono::duration<double, std::milli> took = Clock::now() - begin;
-    (step % kEvery == 0 ? with_kill : usual).push_back(took.count());
+    const std::int64_t restarts = trainer.progress().restarts;
+    const double took = milliseconds_of([&] { trainer.run(1); });
+    if (trainer.progress().restarts == restarts) {
+      others.push_back(took);
+      continue;
+    }
+    // One that died only after its answer is replaced in the next step, and nothing is lost.
+    const bool in_step = step % kEvery == 0;
+    recoveries.push_back({took, in_step ? 1000 * kills[static_cast<std::size_t>(step / kEvery)].seconds : 0});
   }
   if (trainer.progress().restarts != std::ssize(kills)) {
     throw Error(fmt::format("bench: {}: {} kills, but {} restarts", p.name, kills.size(), trainer.progress().restarts));
   }
   check(trainer);
-  for (double& time : with_kill) time -= spread_of(usual).median;
-  return with_kill;
+  for (Recovery& recovery : recoveries) recovery.extra -= spread_of(others).median;
+  return recoveries;
+}
+
+// Of two worker processes that live.
+double Training::milliseconds_a_step() {
+  distributed::Trainer trainer = make_trainer({.executors = 2, .kind = distributed::ExecutorKind::kProcesses});
+  trainer.run(problem_.warm_up_steps);
+  const double took = milliseconds_of([&] { trainer.run(problem_.steps); });
+  check(trainer);
+  return took / problem_.steps;
 }
 
 void Training::check(const distributed::Trainer& trainer) {

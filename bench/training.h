@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "bench/random_kills.h"
 #include "viva/data/dataset.h"
-#include "viva/distributed/fault_injection.h"
 #include "viva/distributed/trainer.h"
 #include "viva/nn/model.h"
 #include "viva/optim/optimizer.h"
@@ -34,6 +34,12 @@ struct Problem {
 // IoError where the data is not installed; Error for another name.
 Problem make_problem(const std::string& name);
 
+// What the death of a worker process costs, in milliseconds.
+struct Recovery {
+  double extra = 0;  // how much longer its step took than the median step
+  double lost = 0;   // of that, what it had computed and was computed again
+};
+
 class Training {
  public:
   explicit Training(Problem problem) : problem_(std::move(problem)) {}
@@ -42,19 +48,19 @@ class Training {
   // those of the first measurement, bit for bit. Executors in processes need a caller with a single thread.
   double measure(int executors, distributed::ExecutorKind kind = distributed::ExecutorKind::kThreads);
 
-  // What a SIGKILL of one of two worker processes costs, in milliseconds: how much longer its step takes than the
-  // median step, which is what computing the lost batch again takes, and less. One value a kill; checked as above.
-  std::vector<double> measure_recovery();
+  // Two worker processes, one of which dies at a random moment of every sixth step; one value a kill. Checked as above.
+  std::vector<Recovery> measure_recovery();
 
   const Problem& problem() const { return problem_; }
 
  private:
-  distributed::Trainer make_trainer(const distributed::TrainerOptions& options,
-                                    std::vector<distributed::Fault> faults = {}) const;
+  distributed::Trainer make_trainer(const distributed::TrainerOptions& options, std::vector<Kill> kills = {}) const;
+  double milliseconds_a_step();
   void check(const distributed::Trainer& trainer);
 
   Problem problem_;
   std::vector<Param> first_result_;
+  unsigned recoveries_measured_ = 0;  // each has other moments
 };
 
 }  // namespace viva::bench

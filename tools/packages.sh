@@ -1,4 +1,4 @@
-# Sourced by ./dev: installs the Debian packages of tools/debian-packages.txt that are missing.
+# Sourced by ./dev: installs the Debian packages of tools/debian-packages.txt that are missing, and rivals from PyPI.
 
 # packages_of GROUP…: their packages, one a line.
 packages_of() {
@@ -14,9 +14,30 @@ missing_packages() {
       awk '$2 == "installed" { print $1 }' | sort -u)
 }
 
+# newest_rivals: PyTorch and JAX as PyPI has them, in an environment of their own; says why where it cannot be.
+newest_rivals() {
+  local environment=build/rivals-venv free
+  "$environment/bin/python" -c 'import jax, torch' 2>/dev/null && return 0
+  free=$(df --output=avail -BG . | tail -1 | tr -dc 0-9)
+  if [[ $free -lt 15 ]]; then
+    say "PyTorch's and JAX's newest versions skipped: they take 6 GB, and of 15 GB that should be free there are $free"
+    return 0
+  fi
+  say "installing the newest PyTorch and JAX in $environment"
+  /usr/bin/python3 -m venv "$environment" >&2 && "$environment/bin/pip" install -q torch jax numpy >&2 && return 0
+  rm -rf "$environment"
+  say "PyTorch's and JAX's newest versions skipped: pip could not install them"
+}
+
 # setup [GROUP…]
 setup() {
   [[ $# -gt 0 ]] || set -- build test check
+  install_packages "$@"
+  if [[ " $* " == *" rivals "* ]]; then newest_rivals; fi
+}
+
+# install_packages GROUP…
+install_packages() {
   local group missing as_root=()
   for group; do
     [[ -n $(packages_of "$group") ]] || die "setup: no packages for '$group'; groups: build test check rivals"

@@ -1,6 +1,5 @@
 """The reference models and their data in PyTorch, with the names of viva's parameters."""
 
-import gzip
 import math
 
 import numpy
@@ -8,8 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-IMAGES = "/usr/share/datasets/fashion-mnist/"
-TEXT = "/usr/share/common-licenses/GPL-3"
+import data
+
 CONTEXT = 64
 
 
@@ -89,15 +88,9 @@ class Gpt(nn.Module):
 
 
 class Images:
-    """Fashion-MNIST as floats: viva converts its bytes while it trains."""
-
     def __init__(self):
-        with gzip.open(IMAGES + "train-images-idx3-ubyte.gz") as file:
-            pixels = numpy.frombuffer(file.read(), numpy.uint8, offset=16)
-        with gzip.open(IMAGES + "train-labels-idx1-ubyte.gz") as file:
-            labels = numpy.frombuffer(file.read(), numpy.uint8, offset=8)
-        self.inputs = torch.from_numpy(pixels.reshape(-1, 28, 28).astype(numpy.float32) / numpy.float32(255))
-        self.labels = torch.from_numpy(labels.astype(numpy.int64))
+        pixels, labels = data.images()
+        self.inputs, self.labels = torch.from_numpy(pixels), torch.from_numpy(labels.astype(numpy.int64))
         self.size = len(labels)
 
     def batch(self, chosen):
@@ -108,12 +101,9 @@ class Text:
     """Windows of a text's characters; the target is the next character."""
 
     def __init__(self):
-        with open(TEXT, "rb") as file:
-            text = numpy.frombuffer(file.read(), numpy.uint8)
-        characters = numpy.unique(text)
-        self.vocabulary = len(characters)
-        self.tokens = torch.from_numpy(numpy.searchsorted(characters, text))
-        self.size = len(text) - CONTEXT
+        tokens, self.vocabulary = data.text()
+        self.tokens = torch.from_numpy(tokens)
+        self.size = len(tokens) - CONTEXT
 
     def batch(self, chosen):
         places = chosen[:, None] + torch.arange(CONTEXT)
