@@ -81,14 +81,15 @@ Problem make_problem(const std::string& name) {
   throw Error(fmt::format("bench: expected mlp, cnn or gpt, got {}", name));
 }
 
-distributed::Trainer Training::make_trainer(const distributed::TrainerOptions& options, std::vector<Kill> kills) const {
+distributed::Trainer Training::make_trainer(const distributed::TrainerOptions& options,
+                                            std::vector<distributed::Fault> kills) const {
   const Problem& p = problem_;
   const data::DataLoader loader(p.dataset, {.batch_size = p.batch_size, .shuffle = true, .seed = 1});
   return {{.num_workers = kWorkers},
           p.model.initial_params(1),
           p.optimizer,
           loader,
-          with_kills(nn::classifier_loss(p.model), std::move(kills)),
+          distributed::with_faults(nn::classifier_loss(p.model), std::move(kills), kWorkers),
           options};
 }
 
@@ -97,12 +98,11 @@ double Training::measure(int executors, distributed::ExecutorKind kind) {
   const Problem& p = problem_;
   distributed::Trainer trainer = make_trainer({.executors = executors, .kind = kind});
   trainer.run(p.warm_up_steps);
-  const auto begin = Clock::now();
-  const std::int64_t steps = trainer.run(p.steps);
-  const std::chrono::duration<double> seconds = Clock::now() - begin;
+  std::int64_t steps = 0;
+  const double took = milliseconds_of([&] { steps = trainer.run(p.steps); });
   if (steps != p.steps) throw Error(fmt::format("bench: {}: {} of {} steps were made", p.name, steps, p.steps));
   check(trainer);
-  return static_cast<double>(steps * kWorkers * p.batch_size) / seconds.count();
+  return 1000 * static_cast<double>(steps * kWorkers * p.batch_size) / took;
 }
 
 std::vector<Recovery> Training::measure_recovery() {
@@ -110,12 +110,12 @@ std::vector<Recovery> Training::measure_recovery() {
   const Problem& p = problem_;
   const OnCpus pinned(2);
   const double usual = milliseconds_a_step();
-  std::vector<Kill> kills;
+  std::vector<distributed::Fault> kills;
   std::minstd_rand random(++recoveries_measured_);
   // Most of a step is computing; what is left of it then must not be over before the kill.
   std::uniform_real_distribution<double> moment(0, 0.8 * usual / 1000);
   for (int step = p.warm_up_steps; step + 1 < p.warm_up_steps + p.steps; step += kEvery) {
-    kills.push_back({.step = step, .worker = step / kEvery % kWorkers, .seconds = moment(random)});
+    kills.push_back({.worker = step / kEvery % kWorkers, .step = step, .seconds = moment(random)});
   }
   distributed::Trainer trainer = make_trainer({.executors = 2, .kind = distributed::ExecutorKind::kProcesses}, kills);
   trainer.run(p.warm_up_steps);

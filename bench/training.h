@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/random_kills.h"
 #include "viva/data/dataset.h"
+#include "viva/distributed/fault_injection.h"
 #include "viva/distributed/trainer.h"
 #include "viva/nn/model.h"
 #include "viva/optim/optimizer.h"
@@ -54,7 +54,8 @@ class Training {
   const Problem& problem() const { return problem_; }
 
  private:
-  distributed::Trainer make_trainer(const distributed::TrainerOptions& options, std::vector<Kill> kills = {}) const;
+  distributed::Trainer make_trainer(const distributed::TrainerOptions& options,
+                                    std::vector<distributed::Fault> kills = {}) const;
   double milliseconds_a_step();
   void check(const distributed::Trainer& trainer);
 

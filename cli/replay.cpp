@@ -1,28 +1,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cmath>
-
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/problem.h"
 #include "cli/recipe.h"
 #include "cli/training_run.h"
 #include "viva/distributed/failed_batch.h"
+#include "viva/distributed/plain_gradient.h"
 
 namespace viva::cli {
-namespace {
-
-double norm_of(const std::vector<GradPair>& grads) {
-  double squares = 0;
-  for (const GradPair& pair : grads) {
-    const Tensor values = pair.grad.to(Dtype::kFloat64);
-    for (const double x : values.values<double>()) squares += x * x;
-  }
-  return std::sqrt(squares);
-}
-
-}  // namespace
 
 void replay(const ReplayCommand& command) {
   const Recipe recipe = load_recipe(command.recipe, command.overrides);
@@ -33,8 +20,11 @@ void replay(const ReplayCommand& command) {
   // Said before, for afterwards there may be nobody to say it.
   print_message(fmt::format("step {}, worker {}, batch {}: samples {}", failed.step, failed.worker, failed.batch,
                             fmt::join(failed.samples, ", ")));
-  const auto [loss, grads] = run.replay(failed);
-  print_results(fmt::format("loss {}, norm of the gradient {}\n", loss, norm_of(grads)));
+  auto [loss, grads] = run.replay(failed);
+  const optim::Layout layout(failed.params);
+  distributed::take_statistics(grads, layout);  // of buffers, which are no gradients
+  const double norm = distributed::gradient_norm(layout, grads);
+  print_results(fmt::format("loss {}, norm of the gradient {}\n", loss, norm));
 }
 
 }  // namespace viva::cli

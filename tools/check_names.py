@@ -13,7 +13,7 @@ import includes
 UNNAMED = re.compile(r"^namespace \{\n(.*?)^\}  // namespace$", re.MULTILINE | re.DOTALL)
 DEFINITION = re.compile(
     r"""^(?:
-        (?:class|struct|union|enum|enum\ class)\ (?:alignas\([^)]*\)\ )?(?P<type>\w+)
+        (?:class|struct|union|enum\ class|enum)\ (?:alignas\([^)]*\)\ )?(?P<type>\w+)
       | using\ (?P<alias>\w+)\ =
       | (?!(?:using|template|namespace)\b)\w[\w:<>,&*\ .]*?[\ &*>](?P<object>\w+)(?:\(|\ =|\{|\[|;)
     )""",

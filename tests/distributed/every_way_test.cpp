@@ -108,9 +108,7 @@ TEST_P(Ways, MoreWorkersThanSamples) {
 TEST_P(Ways, ALateWorkerIsNamedWhileAllWait) {
   if (GetParam().executors == 0) GTEST_SKIP() << "the reference waits for nobody";
   std::vector<std::string> lines;
-  TrainerOptions options;
-  options.executors = GetParam().executors;
-  options.kind = GetParam().kind;
+  TrainerOptions options = trainer_options();
   options.waiting_notice = milliseconds(100);
   options.log = [&](LogLevel level, std::string_view line) {
     if (level == LogLevel::kInfo) lines.emplace_back(line);
@@ -129,10 +127,8 @@ TEST_P(Ways, TheReportKnowsTheSlowWorkerFromThoseWhoWait) {
     if (context.worker == 1) std::this_thread::sleep_for(milliseconds(20));
     return test::squared_error<float>(context, batch, params, sink);
   };
-  TrainerOptions options;
-  options.executors = GetParam().executors;
-  options.kind = GetParam().kind;
-  Trainer trainer({.num_workers = 3}, test::random_params<float>(3), optim::adam(0.1), loader_of(64), slow, options);
+  Trainer trainer({.num_workers = 3}, test::random_params<float>(3), optim::adam(0.1), loader_of(64), slow,
+                  trainer_options());
   trainer.run(5);
   const auto seconds = trainer.worker_seconds();
   EXPECT_GE(seconds[1], 0.1);

@@ -5,6 +5,7 @@
 
 #include <set>
 #include <string>
+#include <thread>
 
 #include "tests/distributed/processes.h"
 #include "tests/distributed/regression.h"
@@ -22,6 +23,8 @@ TEST(FaultText, IsReadAsItSays) {
   EXPECT_EQ(kill.worker, 1);
   EXPECT_EQ(kill.step, 7);
   EXPECT_EQ(kill.times, 1);
+  EXPECT_EQ(kill.seconds, 0);
+  EXPECT_EQ(parse_fault("kill:after=20ms").seconds, 0.02);
   const Fault hang = parse_fault("hang:times=3,step=0");
   EXPECT_EQ(hang.kind, Kind::kHang);
   EXPECT_EQ(hang.worker, std::nullopt);
@@ -48,6 +51,8 @@ TEST(FaultText, EverythingElseIsRefused) {
                            "kill:times=0",
                            "kill:colour=1",
                            "kill:seed=1",
+                           "kill:after=1",
+                           "hang:after=1s",
                            "slow",
                            "slow=",
                            "slow=5",
@@ -102,6 +107,22 @@ TEST_F(FaultInjection, TrainingBearsDeaths) {
   EXPECT_EQ(trainer.run(10), 10);
   EXPECT_TRUE(test::same_bits(trainer.result(), reference(10)));
   EXPECT_GT(trainer.progress().restarts, 4);
+}
+
+// In the callback or after it, in this step or in a later one.
+TEST_F(FaultInjection, ADeathComesWhenItWillAndIsBorne) {
+  const auto slow = [](const StepContext& context, const data::Batch& batch, std::span<const Param> params,
+                       GradSink& sink) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return test::squared_error<float>(context, batch, params, sink);
+  };
+  const std::vector<Fault> faults{parse_fault("kill:worker=1,step=2,after=2ms"),
+                                  parse_fault("kill:worker=2,step=5,after=12ms")};
+  Trainer trainer(config_, params_, optim::adam(0.1), loader_, with_faults(slow, faults, config_.num_workers),
+                  processes());
+  EXPECT_EQ(trainer.run(10), 10);
+  EXPECT_TRUE(test::same_bits(trainer.result(), reference(10)));
+  EXPECT_EQ(trainer.progress().restarts, 2);
 }
 
 // The same seed, the same deaths, whoever computes what.

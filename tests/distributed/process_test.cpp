@@ -18,49 +18,20 @@
 #include <string>
 #include <thread>
 
+#include "tests/distributed/faulty.h"
 #include "tests/distributed/processes.h"
 #include "tests/distributed/regression.h"
-#include "tests/temporary_directory.h"
-#include "viva/distributed/failed_batch.h"
 #include "viva/distributed/trainer.h"
 
 namespace viva::distributed {
 namespace {
 
 using std::chrono::milliseconds;
+using test::faulty;
+using test::processes;
+using test::seeded_loader;
+using test::SharedCounter;
 using testing::HasSubstr;
-
-TrainerOptions processes(std::int64_t executors) {
-  TrainerOptions options;
-  options.executors = executors;
-  options.kind = ExecutorKind::kProcesses;
-  return options;
-}
-
-data::DataLoader seeded_loader() {
-  return {test::random_dataset<float>(64, 3), {.batch_size = 1, .shuffle = true, .seed = 5}};
-}
-
-// Attempts that all processes count together.
-class SharedCounter {
- public:
-  int next() const { return counter_->fetch_add(1); }
-  int value() const { return counter_->load(); }
-
- private:
-  SharedBytes memory_ = make_shared_bytes(sizeof(std::atomic<int>));
-  std::atomic<int>* counter_ = new (memory_.get()) std::atomic<int>;
-};
-
-// squared_error, but in worker 2's batch of step 3 `fault` comes first, as often as `times`.
-template <typename F>
-ComputeGrads faulty(const SharedCounter& attempts, int times, F fault) {
-  return [=](const StepContext& context, const data::Batch& batch, std::span<const Param> params, GradSink& sink) {
-    const double loss = test::squared_error<float>(context, batch, params, sink);
-    if (context.step == 3 && context.worker == 2 && attempts.next() < times) fault(params);
-    return loss;
-  };
-}
 
 class Processes : public test::ProcessTest {};
 
@@ -142,9 +113,7 @@ TEST_F(Processes, AWorkerThatClosesAllDescriptorsComputesOn) {
                                                                   test::squared_error<float>, 10)));
   EXPECT_EQ(trainer.progress().restarts, 0);
   // Its death is still seen at once.
-  const auto zygote = test::children_of(::getpid());
-  ASSERT_EQ(zygote.size(), 1U);
-  for (const pid_t worker : test::children_of(zygote[0])) ::kill(worker, SIGKILL);
+  test::kill_workers();
   EXPECT_EQ(trainer.run(5), 5);
   EXPECT_EQ(trainer.progress().restarts, 2);
 }
@@ -178,60 +147,6 @@ TEST_F(Processes, AWorkerWithoutMemoryFailsByItsRightName) {
       EXPECT_EQ(error.worker, 2);
       EXPECT_EQ(error.cause, "std::bad_alloc");
     }
-  }
-}
-
-TEST_F(Processes, ABatchThatEndsTrainingIsKeptForAReplay) {
-  const TemporaryDirectory directory;
-  const TrainConfig config{.num_workers = 4};
-  const auto params = test::random_params<float>(3);
-  const SharedCounter attempts;
-  const auto compute = faulty(attempts, 1000, [](auto) { ::raise(SIGKILL); });
-  TrainerOptions options = processes(2);
-  options.failed_batch_directory = directory.file("");
-  const std::string path = directory.file("failed-batch-14.safetensors");
-  Trainer trainer(config, params, optim::adam(0.1), seeded_loader(), compute, options);
-  try {
-    trainer.run(10);
-    FAIL() << "no error";
-  } catch (const WorkerDied& error) {
-    EXPECT_THAT(error.what(), HasSubstr(path));
-  }
-  const FailedBatch failed = read_failed_batch(path);
-  EXPECT_EQ(failed.step, 3);
-  EXPECT_EQ(failed.worker, 2);
-  EXPECT_EQ(failed.batch, 14);
-  EXPECT_EQ(failed.samples.size(), 1U);
-  EXPECT_TRUE(test::same_bits(failed.params, trainer.result().final_params));
-  // With a callback that is well, its gradients are those of the step that was not made; with the other one, it ends
-  // this process too.
-  const auto [loss, grads] = replay(failed, seeded_loader(), test::squared_error<float>);
-  const auto batch = seeded_loader().batches(0).batch(14);
-  const auto expected = test::squared_error_simple<float>(batch, failed.params);
-  EXPECT_EQ(loss, expected.loss);
-  ASSERT_EQ(grads.size(), expected.grads.size());
-  for (std::size_t i = 0; i < grads.size(); ++i) {
-    const auto same = std::ranges::find(expected.grads, grads[i].name, &GradPair::name);
-    ASSERT_NE(same, expected.grads.end());
-    EXPECT_TRUE(bitwise_equal(grads[i].grad, same->grad));
-  }
-  EXPECT_EXIT(replay(failed, seeded_loader(), compute), testing::KilledBySignal(SIGKILL), "");
-  const data::DataLoader other(test::random_dataset<float>(64, 3), {.batch_size = 1, .shuffle = true, .seed = 6});
-  EXPECT_THROW(replay(failed, other, test::squared_error<float>), ConfigError);
-}
-
-TEST_F(Processes, WhatCannotBeKeptDoesNotHideTheError) {
-  const SharedCounter attempts;
-  TrainerOptions options = processes(2);
-  options.failed_batch_directory = "/nowhere/at/all";
-  Trainer trainer({.num_workers = 4}, test::random_params<float>(3), optim::adam(0.1), seeded_loader(),
-                  faulty(attempts, 5, [](auto) { ::raise(SIGBUS); }), options);
-  try {
-    trainer.run(10);
-    FAIL() << "no error";
-  } catch (const WorkerDied& error) {
-    EXPECT_EQ(error.signal, SIGBUS);
-    EXPECT_THAT(error.what(), HasSubstr("could not be kept for a replay: /nowhere/at/all/failed-batch-14.safetensors"));
   }
 }
 
@@ -341,9 +256,7 @@ TEST_F(FewerProcesses, GoOnWithTheSameBits) {
                                       "step 6: executor 1 is lost for good; executor 0 takes over its workers"}));
   EXPECT_EQ(trainer.progress().restarts, 6);
   // The heir of all is mortal too, and its replacement computes all of its blocks.
-  const auto zygote = test::children_of(::getpid());
-  ASSERT_EQ(zygote.size(), 1U);
-  for (const pid_t worker : test::children_of(zygote[0])) ::kill(worker, SIGKILL);
+  test::kill_workers();
   EXPECT_EQ(trainer.run(5), 5);
   EXPECT_TRUE(test::same_bits(trainer.result(), reference(25)));
   EXPECT_EQ(trainer.progress().restarts, 7);
@@ -458,9 +371,7 @@ TEST_F(Processes, AWorkerThatDiesBetweenStepsIsReplacedToo) {
   Trainer trainer({.num_workers = 2}, test::random_params<float>(3), optim::sgd(0.1), seeded_loader(),
                   test::squared_error<float>, processes(2));
   EXPECT_EQ(trainer.run(2), 2);
-  const auto zygote = test::children_of(::getpid());
-  ASSERT_EQ(zygote.size(), 1U);
-  for (const pid_t worker : test::children_of(zygote[0])) ::kill(worker, SIGKILL);
+  test::kill_workers();
   EXPECT_EQ(trainer.run(2), 2);
   EXPECT_EQ(trainer.progress().restarts, 2);
 }

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
@@ -23,6 +24,16 @@ inline std::vector<pid_t> children_of(pid_t parent) {
     for (pid_t child; list >> child;) children.push_back(child);
   }
   return children;
+}
+
+// The processes that compute for the Trainer that this process has.
+inline std::vector<pid_t> worker_processes() {
+  const std::vector<pid_t> zygote = children_of(::getpid());
+  return zygote.size() == 1 ? children_of(zygote[0]) : std::vector<pid_t>{};
+}
+
+inline void kill_workers() {
+  for (const pid_t worker : worker_processes()) ::kill(worker, SIGKILL);
 }
 
 inline std::size_t open_descriptors(pid_t pid = ::getpid()) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <ostream>
 #include <span>
 
 #include "tests/distributed/processes.h"
@@ -17,6 +18,8 @@ struct Way {
   distributed::ExecutorKind kind = distributed::ExecutorKind::kThreads;
 };
 
+inline void PrintTo(const Way& way, std::ostream* out) { *out << way.name; }
+
 class EveryWay : public testing::TestWithParam<Way> {
  protected:
   void SetUp() override {
@@ -25,16 +28,20 @@ class EveryWay : public testing::TestWithParam<Way> {
 
   static bool in_processes() { return GetParam().kind == distributed::ExecutorKind::kProcesses; }
 
+  static distributed::TrainerOptions trainer_options() {
+    distributed::TrainerOptions options;
+    options.executors = GetParam().executors;
+    options.kind = GetParam().kind;
+    return options;
+  }
+
   static distributed::TrainResult train(const distributed::TrainConfig& config, std::span<const Param> params,
                                         const optim::Optimizer& optimizer, const data::DataLoader& loader,
                                         const distributed::ComputeGrads& compute, std::int64_t steps) {
     if (GetParam().executors == 0) {
       return distributed::train_synchronous(config, params, optimizer, loader, compute, steps);
     }
-    distributed::TrainerOptions options;
-    options.executors = GetParam().executors;
-    options.kind = GetParam().kind;
-    distributed::Trainer trainer(config, params, optimizer, loader, compute, options);
+    distributed::Trainer trainer(config, params, optimizer, loader, compute, trainer_options());
     trainer.run(steps);
     return trainer.result();
   }

@@ -3,12 +3,15 @@
 #include "viva/distributed/worker.h"
 
 #include <gmock/gmock.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "tests/distributed/processes.h"
 #include "tests/distributed/regression.h"
@@ -53,22 +56,22 @@ WorkerLoop failing(F deed) {
   });
 }
 
+data::DataLoader actors_loader() {
+  return {test::random_dataset<float>(24, 3), {.batch_size = 2, .shuffle = true, .seed = 3}};
+}
+
+// Batch `id` of the first epoch to worker `id`.
+void send_all(const Workers& workers) {
+  const auto epoch = actors_loader().batches(0);
+  for (const auto& worker : workers) {
+    send_batch_to_worker(*worker, worker->id(), epoch.batch(worker->id()), test::random_params<float>(3));
+  }
+}
+
 class ActorTest : public testing::TestWithParam<WorkerKind> {
  protected:
   void SetUp() override {
     if (GetParam() == WorkerKind::kProcesses) test::skip_unless_single_threaded();
-  }
-
-  static data::DataLoader loader() {
-    return {test::random_dataset<float>(24, 3), {.batch_size = 2, .shuffle = true, .seed = 3}};
-  }
-
-  // Batch `id` of the first epoch to worker `id`.
-  static void send_all(const Workers& workers) {
-    const auto epoch = loader().batches(0);
-    for (const auto& worker : workers) {
-      send_batch_to_worker(*worker, worker->id(), epoch.batch(worker->id()), test::random_params<float>(3));
-    }
   }
 };
 
@@ -85,7 +88,7 @@ TEST_P(ActorTest, ALoopOfOnesOwnHasTheTrainersBits) {
     std::int64_t next = 0;
     for (std::int64_t step = 0; step < kSteps; ++step) {
       for (const auto& worker : workers) {
-        const auto epoch = loader().batches(next / 12);
+        const auto epoch = actors_loader().batches(next / 12);
         send_batch_to_worker(*worker, next, epoch.batch(next % 12), current);
         ++next;
       }
@@ -98,14 +101,14 @@ TEST_P(ActorTest, ALoopOfOnesOwnHasTheTrainersBits) {
     for (const auto& worker : workers) EXPECT_FALSE(worker->running());
   }
   Trainer trainer({.num_workers = kWorkers, .aggregation = GradAggregation::kWeightedAverage}, params,
-                  optim::adam(0.05), loader(), test::squared_error<float>, {.executors = 2});
+                  optim::adam(0.05), actors_loader(), test::squared_error<float>, {.executors = 2});
   trainer.run(kSteps);
   EXPECT_TRUE(test::same_bits(trainer.result().final_params, current));
 }
 
 TEST_P(ActorTest, BatchesAreAnsweredInTheirOrder) {
   const Workers workers = spawn_workers(1, kRegression, GetParam());
-  const auto epoch = loader().batches(0);
+  const auto epoch = actors_loader().batches(0);
   for (const std::int64_t id : {5, 3, 7}) {
     send_batch_to_worker(*workers[0], id, epoch.batch(0), test::random_params<float>(3));
   }
@@ -135,7 +138,7 @@ TEST_P(ActorTest, EveryDtypeAndRoleArrivesAsItWas) {
 
 TEST_P(ActorTest, LocalGradientsNeedNoAnswer) {
   const Workers workers = spawn_workers(2, kRegression, GetParam());
-  const auto epoch = loader().batches(0);
+  const auto epoch = actors_loader().batches(0);
   const auto params = test::random_params<float>(3);
   send_batch_to_worker(*workers[1], 1, epoch.batch(1), params);
   const std::vector<WorkerGrads> both{gradients_of({0, epoch.batch(0), params}).grads,
@@ -166,7 +169,7 @@ TEST_P(ActorTest, AnExceptionArrivesWithItsMessage) {
   }
   EXPECT_FALSE(workers[1]->running());
   EXPECT_TRUE(workers[0]->running());
-  EXPECT_THROW(send_batch_to_worker(*workers[1], 2, loader().batches(0).batch(0), {}), WorkerDied);
+  EXPECT_THROW(send_batch_to_worker(*workers[1], 2, actors_loader().batches(0).batch(0), {}), WorkerDied);
 }
 
 TEST_P(ActorTest, ALateAnswerIsATimeoutAndIsThrownAway) {
@@ -182,7 +185,7 @@ TEST_P(ActorTest, ALateAnswerIsATimeoutAndIsThrownAway) {
     EXPECT_GT(error.seconds, 0);
     EXPECT_LT(error.seconds, 0.4);
   }
-  send_batch_to_worker(*workers[1], 9, loader().batches(0).batch(0), test::random_params<float>(3));
+  send_batch_to_worker(*workers[1], 9, actors_loader().batches(0).batch(0), test::random_params<float>(3));
   EXPECT_EQ(receive_grads_from_worker(*workers[1], seconds(10)).batch_id, 9);
 }
 
@@ -202,11 +205,51 @@ TEST_P(ActorTest, AnotherBatchsAnswerIsAnErrorOfItsOwn) {
   }
 }
 
+// A reduction that cannot be made says which of the three it was, and of whom.
+TEST_P(ActorTest, DeadLateAndDifferentAreThreeErrors) {
+  // The worker with id 1 answers with `change`d gradients.
+  const auto reduce = [](auto change) {
+    const Workers workers = spawn_workers(3, answering([change](std::int64_t id, const RunBatch& run, Outbox& outbox) {
+                                            BatchGrads answer = gradients_of(run);
+                                            if (id == 1) change(answer.grads.grads);
+                                            outbox.send(std::move(answer));
+                                          }),
+                                          GetParam());
+    send_all(workers);
+    return all_reduce_grads(workers, {}, GradAggregation::kSum, milliseconds(200));
+  };
+  const auto difference = [&](auto change) -> std::string {
+    try {
+      reduce(change);
+    } catch (const ShapeMismatch& error) {
+      return error.what();
+    } catch (const DimensionError& error) {
+      return error.what();
+    } catch (const DtypeError& error) {
+      return error.what();
+    }
+    return "none";
+  };
+  using Grads = std::vector<GradPair>;
+  EXPECT_THAT(difference([](Grads& grads) { grads[1].grad = Tensor::zeros({4}, Dtype::kFloat32); }),
+              HasSubstr("worker 1, gradient of 'w': expected shape [3], got [4]"));
+  EXPECT_THAT(difference([](Grads& grads) { grads[0].grad = grads[0].grad.to(Dtype::kFloat64); }),
+              HasSubstr("worker 1, gradient of 'b': expected float32, got float64"));
+  EXPECT_THAT(difference([](Grads& grads) { grads[0].name = "v"; }), HasSubstr("worker 1: no gradient for 'b'"));
+  EXPECT_THAT(difference([](Grads& grads) { grads.clear(); }), HasSubstr("worker 1: expected 2 gradients"));
+  // Names decide what belongs together, not their order: shapes that were swapped do not fit.
+  EXPECT_THAT(difference([](Grads& grads) { std::swap(grads[0].name, grads[1].name); }),
+              HasSubstr("worker 1, gradient"));
+  EXPECT_EQ(difference([](Grads& grads) { std::swap(grads[0], grads[1]); }), "none");
+  EXPECT_THROW(reduce([](Grads&) { throw std::runtime_error("no more"); }), WorkerDied);
+  EXPECT_THROW(reduce([](Grads&) { std::this_thread::sleep_for(milliseconds(400)); }), WorkerTimeout);
+}
+
 // Whoever finds a worker dead when sending has not received all that it answered.
 TEST_P(ActorTest, AnswersFromBeforeTheEndAreNotLost) {
   const Workers workers = spawn_workers(2, failing([] { throw std::runtime_error("no more"); }), GetParam());
   Worker& worker = *workers[1];
-  const auto batch = loader().batches(0).batch(0);
+  const auto batch = actors_loader().batches(0).batch(0);
   const auto send = [&](std::int64_t id) { send_batch_to_worker(worker, id, batch, test::random_params<float>(3)); };
   for (const std::int64_t id : {5, 6, 1}) send(id);
   while (worker.running()) std::this_thread::sleep_for(milliseconds(1));
@@ -239,8 +282,7 @@ class ActorProcess : public test::ProcessTest {};
 
 TEST_F(ActorProcess, ASignalIsNamed) {
   const Workers workers = spawn_workers(2, failing([] { ::raise(SIGKILL); }), WorkerKind::kProcesses);
-  const auto batch = data::DataLoader(test::random_dataset<float>(4, 3), {.batch_size = 2}).batches(0).batch(0);
-  send_batch_to_worker(*workers[1], 1, batch, test::random_params<float>(3));
+  send_all(workers);
   const auto begin = Worker::Clock::now();
   try {
     receive_grads_from_worker(*workers[1], seconds(60));
@@ -254,10 +296,39 @@ TEST_F(ActorProcess, ASignalIsNamed) {
   EXPECT_LT(Worker::Clock::now() - begin, seconds(30));  // a death is not found out by the deadline
 }
 
+// A broken connection ends the wait for all of them, long before the time is over.
+TEST_F(ActorProcess, AConnectionThatBreaksInTheMiddleEndsTheWait) {
+  const Workers workers = spawn_workers(2, failing([] {
+                                          if (::syscall(SYS_close_range, 0U, ~0U, 0U) != 0) std::abort();
+                                        }),
+                                        WorkerKind::kProcesses);
+  send_all(workers);
+  const auto begin = Worker::Clock::now();
+  try {
+    all_reduce_grads(workers, {}, GradAggregation::kSum, seconds(60));
+    FAIL() << "no error";
+  } catch (const WorkerDied& error) {
+    EXPECT_EQ(error.worker, 1);
+    EXPECT_EQ(error.exit_code, 1);
+  }
+  EXPECT_LT(Worker::Clock::now() - begin, seconds(30));
+}
+
+TEST_F(ActorProcess, TheEndOfTheZygoteEndsTheWait) {
+  const Workers workers = spawn_workers(2, failing([] {
+                                          ::kill(::getppid(), SIGKILL);
+                                          ::pause();
+                                        }),
+                                        WorkerKind::kProcesses);
+  send_all(workers);
+  const auto begin = Worker::Clock::now();
+  EXPECT_THROW(all_reduce_grads(workers, {}, GradAggregation::kSum, seconds(60)), CommError);
+  EXPECT_LT(Worker::Clock::now() - begin, seconds(30));
+}
+
 TEST_F(ActorProcess, AHangIsEndedByForce) {
   const Workers workers = spawn_workers(2, failing([] { ::raise(SIGSTOP); }), WorkerKind::kProcesses);
-  const auto batch = data::DataLoader(test::random_dataset<float>(4, 3), {.batch_size = 2}).batches(0).batch(0);
-  send_batch_to_worker(*workers[1], 1, batch, test::random_params<float>(3));
+  send_all(workers);
   EXPECT_THROW(receive_grads_from_worker(*workers[1], milliseconds(50)), WorkerTimeout);
   EXPECT_TRUE(stop_workers(workers, milliseconds(100)));
   EXPECT_FALSE(workers[1]->running());

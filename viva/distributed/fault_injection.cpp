@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cmath>
 #include <csignal>
+#include <cstring>
+#include <ctime>
 #include <limits>
 #include <new>
 #include <string_view>
@@ -80,6 +83,8 @@ class FaultReader {
       fault_.step = count(text, 0);
     } else if (key == "times" && struck) {
       fault_.times = count(text, 1);
+    } else if (key == "after" && fault_.kind == Kind::kKill) {
+      fault_.seconds = seconds(text);
     } else if (key == "seed" && fault_.kind == Kind::kRandomKill) {
       fault_.seed = number<std::uint64_t>(text);
     } else {
@@ -153,11 +158,26 @@ bool applies(const Fault& fault, const StepContext& context) {
   return fault.worker.value_or(context.worker) == context.worker && fault.step.value_or(context.step) == context.step;
 }
 
+// The kernel keeps the appointment, whatever the process is doing then.
+void die_in(double seconds) {
+  if (seconds <= 0) std::raise(SIGKILL);
+  sigevent event{};
+  event.sigev_notify = SIGEV_SIGNAL;
+  event.sigev_signo = SIGKILL;
+  timer_t timer{};
+  itimerspec when{};
+  const double whole = std::floor(seconds);
+  when.it_value = {static_cast<time_t>(whole), 1 + static_cast<long>((seconds - whole) * 999'999'998)};
+  if (::timer_create(CLOCK_MONOTONIC, &event, &timer) != 0 || ::timer_settime(timer, 0, &when, nullptr) != 0) {
+    throw Error(fmt::format("kill: cannot set a timer: {}", std::strerror(errno)));
+  }
+}
+
 // What strikes before the batch is computed.
 void strike(const Fault& fault, std::size_t i, const FaultMemory& memory, const StepContext& context) {
   switch (fault.kind) {
     case Kind::kKill:
-      if (memory.strikes(i, fault.times)) std::raise(SIGKILL);
+      if (memory.strikes(i, fault.times)) die_in(fault.seconds);
       break;
     case Kind::kHang:
       if (memory.strikes(i, fault.times)) {

@@ -13,7 +13,7 @@ namespace viva::distributed {
 // What happens to a worker's batch; without `worker` or `step`, to any worker's, in any step.
 struct Fault {
   enum class Kind {
-    kKill,       // the process that computes it gets SIGKILL
+    kKill,       // the process that computes it gets SIGKILL, `seconds` after it has begun
     kHang,       // it never ends
     kThrow,      // its callback throws
     kNan,        // an element of its gradient is NaN
@@ -28,8 +28,8 @@ struct Fault {
   std::uint64_t seed = 0;  // which batches it is: a pure function of it and the batch's number; each one once
 };
 
-// "kill:worker=1,step=7", also with times=3, and so hang, throw, nan; "slow=200ms" or "slow=1.5s,worker=1";
-// "random-kill=0.01,seed=3". ConfigError for anything else.
+// "kill:worker=1,step=7", also with times=3, and so hang, throw, nan; "kill:after=20ms"; "slow=200ms" or
+// "slow=1.5s,worker=1"; "random-kill=0.01,seed=3". ConfigError for anything else.
 Fault parse_fault(const std::string& text);
 
 // `compute` with those faults. Make it before the Trainer: its counts are in shared memory, so that a process that

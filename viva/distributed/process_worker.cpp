@@ -133,9 +133,14 @@ class ProcessWorker final : public Worker {
       const ProcessPool::Status status = all_->pool().status(id());
       if (wait(status.running ? deadline : Clock::now(), true)) {
         auto answer = receive_answer(line_.coordinator);
-        if (!answer) return end_of(status);
-        if (auto* const grads = std::get_if<BatchGrads>(&*answer)) return std::move(*grads);
-        last_words_ = std::get<LastWords>(*answer).text;
+        if (!answer) {
+          // Nobody has the other end any more: how the process ends, or that the zygote has, is about to be told.
+          hung_up_ = true;
+        } else if (auto* const grads = std::get_if<BatchGrads>(&*answer)) {
+          return std::move(*grads);
+        } else {
+          last_words_ = std::get<LastWords>(*answer).text;
+        }
       } else if (!status.running) {
         return end_of(status);
       } else if (Clock::now() >= deadline && running()) {
@@ -159,7 +164,8 @@ class ProcessWorker final : public Worker {
     using std::chrono::milliseconds;
     const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now()).count();
     std::array<pollfd, 2> sources{{{line_.changed.get(), POLLIN, 0}, {line_.coordinator.descriptor(), POLLIN, 0}}};
-    ::poll(sources.data(), messages ? 2 : 1, static_cast<int>(std::clamp<std::int64_t>(left, 0, 1'000'000)));
+    ::poll(sources.data(), messages && !hung_up_ ? 2 : 1,
+           static_cast<int>(std::clamp<std::int64_t>(left, 0, 1'000'000)));
     eventfd_t unused = 0;
     if (sources[0].revents != 0) ::eventfd_read(line_.changed.get(), &unused);
     return sources[1].revents != 0;
@@ -168,6 +174,7 @@ class ProcessWorker final : public Worker {
   const std::shared_ptr<WorkerProcesses> all_;
   Line& line_;
   std::string last_words_;
+  bool hung_up_ = false;
 };
 
 }  // namespace
