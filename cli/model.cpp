@@ -35,13 +35,8 @@ NamedModel make(const CnnRecipe& recipe, const Shape& sample, std::int64_t class
                                .width = sample[sample.size() - 1],
                                .classes = classes,
                                .algorithm = recipe.convolution};
-  // Whether Winograd means anything here is the second convolution's to say; the first one has too few channels.
-  Conv2dShape second{.batch = 1, .in_channels = 32, .height = options.height - 2, .width = options.width - 2};
-  second.out_channels = 64;
-  second.kernel_h = second.kernel_w = 3;
-  const bool winograd = recipe.convolution == Conv2dAlgorithm::kWinograd && winograd_available(second);
   return {fmt::format("cnn for images {}, {} classes, {} convolutions", to_string(sample), classes,
-                      winograd ? "Winograd" : "direct"),
+                      recipe.convolution == Conv2dAlgorithm::kWinograd ? "Winograd" : "direct"),
           nn::cnn(options)};
 }
 

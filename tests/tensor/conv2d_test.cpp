@@ -14,94 +14,6 @@
 namespace viva {
 namespace {
 
-// Every feature, each with odd sizes; the batch is set by the tests.
-std::vector<Conv2dShape> conv2d_shapes() {
-  std::vector<Conv2dShape> all{
-      {.in_channels = 1, .height = 11, .width = 12, .out_channels = 32, .kernel_h = 3, .kernel_w = 3},
-      {.in_channels = 32, .height = 6, .width = 7, .out_channels = 48, .kernel_h = 3, .kernel_w = 3},
-      {.in_channels = 16,
-       .height = 7,
-       .width = 7,
-       .out_channels = 16,
-       .kernel_h = 3,
-       .kernel_w = 3,
-       .padding_h = 1,
-       .padding_w = 1},
-      {.in_channels = 3,
-       .height = 8,
-       .width = 9,
-       .out_channels = 5,
-       .kernel_h = 5,
-       .kernel_w = 4,
-       .stride_w = 3,
-       .padding_h = 2,
-       .padding_w = 1},
-      {.in_channels = 16,
-       .height = 9,
-       .width = 9,
-       .out_channels = 20,
-       .kernel_h = 3,
-       .kernel_w = 3,
-       .stride_h = 2,
-       .stride_w = 2,
-       .padding_h = 1,
-       .padding_w = 1},
-      {.in_channels = 4,
-       .height = 9,
-       .width = 11,
-       .out_channels = 6,
-       .kernel_h = 3,
-       .kernel_w = 2,
-       .padding_h = 2,
-       .dilation_h = 2,
-       .dilation_w = 3},
-      {.in_channels = 32, .height = 6, .width = 5, .out_channels = 32, .kernel_h = 3, .kernel_w = 3, .groups = 2},
-      {.in_channels = 6, .height = 6, .width = 5, .out_channels = 9, .kernel_h = 2, .kernel_w = 3, .groups = 3},
-      {.in_channels = 16,
-       .height = 8,
-       .width = 7,
-       .out_channels = 16,
-       .kernel_h = 3,
-       .kernel_w = 3,
-       .padding_h = 1,
-       .padding_w = 1,
-       .groups = 16},
-      {.in_channels = 5, .height = 5, .width = 4, .out_channels = 10, .kernel_h = 3, .kernel_w = 3, .groups = 5},
-      {.in_channels = 17, .height = 5, .width = 4, .out_channels = 33},
-      {.in_channels = 2, .height = 1, .width = 9, .out_channels = 3, .kernel_w = 3},
-      {.in_channels = 3,
-       .height = 2,
-       .width = 2,
-       .out_channels = 2,
-       .kernel_h = 2,
-       .kernel_w = 2,
-       .padding_h = 3,
-       .padding_w = 3},
-      {},
-  };
-  return all;
-}
-
-// Sums of `terms` products of numbers up to 1. Roundings of a growing sum mostly cancel: the error is about a sixth of
-// this, far below what any wrong term would make.
-double bound(std::int64_t terms) { return static_cast<double>(terms + 2) * std::numeric_limits<float>::epsilon(); }
-
-// Winograd's transforms multiply by up to 8 and back: its errors have been up to six times the direct algorithm's.
-constexpr double kWinogradFactor = 8;
-
-void expect_the_reference(const Conv2dShape& s) {
-  SCOPED_TRACE(testing::PrintToString(s));
-  Conv2dShape direct = s;
-  direct.algorithm = Conv2dAlgorithm::kDirect;
-  const Conv2dResults got = Conv2dCase<float>(s).run(), expected = Conv2dCase<double>(direct).run();
-  const double factor = s.algorithm == Conv2dAlgorithm::kWinograd ? kWinogradFactor : 1;
-  const std::int64_t taps = s.kernel_h * s.kernel_w, pixels = s.batch * s.out_height() * s.out_width();
-  EXPECT_LE(largest_difference(got.output, expected.output), factor * bound(s.in_channels / s.groups * taps));
-  EXPECT_LE(largest_difference(got.grad_input, expected.grad_input), factor * bound(s.out_channels / s.groups * taps));
-  EXPECT_LE(largest_difference(got.grad_weight, expected.grad_weight), factor * bound(pixels));
-  EXPECT_LE(largest_difference(got.grad_bias, expected.grad_bias), bound(pixels));
-}
-
 TEST(Conv2d, IsTheReferenceInFloat32) {
   for (Conv2dShape shape : conv2d_shapes()) {
     for (const std::int64_t batch : {0, 1, 15, 16, 17, 33}) {
@@ -150,7 +62,7 @@ TEST(Conv2d, IsTheReferenceWithWinograd) {
       expect_the_reference(shape);
     }
   }
-  if (available == 0) GTEST_SKIP() << "this machine's oneDNN has no Winograd kernels";
+  EXPECT_EQ(available, 2);
 }
 
 // Prints both errors; Winograd must not silently be the direct algorithm, nor much worse than it.
@@ -159,7 +71,6 @@ TEST(Conv2d, WinogradIsAnotherAlgorithmOfBoundedError) {
       .batch = 16, .in_channels = 32, .height = 14, .width = 14, .out_channels = 64, .kernel_h = 3, .kernel_w = 3};
   const Conv2dResults expected = Conv2dCase<double>(shape).run(), direct = Conv2dCase<float>(shape).run();
   shape.algorithm = Conv2dAlgorithm::kWinograd;
-  if (!winograd_available(shape)) GTEST_SKIP() << "this machine's oneDNN has no Winograd kernels";
   const Conv2dResults winograd = Conv2dCase<float>(shape).run();
   for (const auto result : {&Conv2dResults::output, &Conv2dResults::grad_input, &Conv2dResults::grad_weight}) {
     const double direct_error = largest_difference(direct.*result, expected.*result);

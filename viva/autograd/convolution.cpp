@@ -71,11 +71,11 @@ struct PooledConvolution {
   // Calls f(slice, sample) for each slice of the batch, which begins at `sample`.
   template <typename F>
   void for_each_slice(F f) const {
-    for (std::int64_t sample = 0; sample < conv.batch; sample += kConv2dSlice) {
+    viva::for_each_slice(conv.batch, [&](std::int64_t sample, std::int64_t size) {
       PooledConvolution slice = *this;
-      slice.conv.batch = slice.pool.batch = std::min(kConv2dSlice, conv.batch - sample);
+      slice.conv.batch = slice.pool.batch = size;
       f(slice, sample);
-    }
+    });
   }
 
   std::int64_t in_begin(std::int64_t sample) const { return sample * conv.in_channels * conv.height * conv.width; }

@@ -5,9 +5,12 @@
 #include <algorithm>
 
 #include "viva/tensor/dnnl_conv2d.h"
+#include "viva/tensor/dnnl_execution.h"
 #include "viva/tensor/kernel_scope.h"
 #include "viva/tensor/require_shape.h"
+#include "viva/tensor/shallow_conv2d.h"
 #include "viva/tensor/tensor.h"
+#include "viva/tensor/winograd.h"
 
 namespace viva {
 namespace {
@@ -34,6 +37,10 @@ void check_channels(const char* name, std::int64_t channels, std::int64_t groups
   require_shape("conv2d", (block == 1 || block == 8 || block == 16) && channels % block == 0,
                 "{} {} channels in blocks of {}: a block has 1, 8 or 16 channels and divides them", channels, name,
                 block);
+}
+
+bool is_ours(const Conv2dShape& s) {
+  return s.algorithm == Conv2dAlgorithm::kWinograd && winograd_available(s) && !dnnl_has_winograd();
 }
 
 // One product of the sum that a convolution is: places in input, weight and output.
@@ -134,6 +141,7 @@ void conv2d_forward<float>(const Conv2dShape& shape, const float* input, const f
                            float* output, Arena& arena) {
   check_conv2d(shape);
   const KernelScope scope;
+  if (is_ours(shape)) return winograd_forward(shape, input, weight, bias, output, arena);
   dnnl_conv2d_forward(shape, input, weight, bias, output, arena);
 }
 
@@ -142,6 +150,7 @@ void conv2d_backward_data<float>(const Conv2dShape& shape, const float* grad_out
                                  float* grad_input, Arena& arena) {
   check_conv2d(shape);
   const KernelScope scope;
+  if (is_ours(shape)) return winograd_backward_data(shape, grad_output, weight, grad_input, arena);
   dnnl_conv2d_backward_data(shape, grad_output, weight, grad_input, arena);
 }
 
@@ -150,6 +159,12 @@ void conv2d_backward_weights<float>(const Conv2dShape& shape, const float* input
                                     float* grad_weight, float* grad_bias, Arena& arena) {
   check_conv2d(shape);
   const KernelScope scope;
+  if (is_ours(shape)) {
+    return winograd_backward_weights(shape, input, grad_output, grad_weight, grad_bias, arena);
+  }
+  if (is_shallow(shape) && !dnnl_has_avx512()) {
+    return shallow_backward_weights(shape, input, grad_output, grad_weight, grad_bias, arena);
+  }
   dnnl_conv2d_backward_weights(shape, input, grad_output, grad_weight, grad_bias, arena);
 }
 

@@ -2,6 +2,7 @@
 // calling thread alone. The float64 form is the reference that the tests measure the float32 form by.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
@@ -57,6 +58,12 @@ Conv2dShape conv2d_shape(const Shape& input, const Shape& weight, Conv2dShape se
 // mathematics, since Winograd's tiles reach across samples and the sums have an order: it never depends on threads.
 inline constexpr std::int64_t kConv2dSlice = 16;
 
+// Calls f(begin, size) for each slice of a batch.
+template <typename F>
+void for_each_slice(std::int64_t batch, F f) {
+  for (std::int64_t begin = 0; begin < batch; begin += kConv2dSlice) f(begin, std::min(kConv2dSlice, batch - begin));
+}
+
 // `bias` is null where the shape has none.
 template <typename T>
 void conv2d_forward(const Conv2dShape& shape, const T* input, const T* weight, const std::type_identity_t<T>* bias,
@@ -75,9 +82,8 @@ void conv2d_backward_weights(const Conv2dShape& shape, const T* input, const T* 
 // How many channels float32 kernels of this machine keep side by side: 16, 8, or 1 where blocks bring nothing.
 std::int64_t channel_block();
 
-// Whether kWinograd means anything for `shape` on this machine; where it does not, the direct algorithm is used. It
-// wants float32, kernels of 3 x 3 with stride and dilation 1, one group, 16 channels or more on both sides, AVX-512,
-// and oneDNN 2.
+// Whether kWinograd means anything for `shape`; where it does not, the direct algorithm is used. It wants float32,
+// kernels of 3 x 3 with stride and dilation 1, one group, and multiples of 16 channels on both sides.
 bool winograd_available(const Conv2dShape& shape);
 
 }  // namespace viva

@@ -80,18 +80,11 @@ typename Primitive::primitive_desc describe_convolution(const Problem& p, dnnl::
   }
 }
 
-// On fewer channels than a block Winograd's kernels mostly multiply zeros: ten times slower than direct ones.
-bool suits_winograd(const Conv2dShape& s) {
-  return DNNL_VERSION_MAJOR < 3 && s.precision == Precision::kF32 && s.kernel_h == 3 && s.kernel_w == 3 &&
-         s.stride_h == 1 && s.stride_w == 1 && s.dilation_h == 1 && s.dilation_w == 1 && s.groups == 1 &&
-         s.in_channels >= 16 && s.out_channels >= 16;
-}
-
 // Winograd's descriptor where it is wanted and exists, else the direct algorithm's.
 template <typename Primitive, typename... Hint>
 typename Primitive::primitive_desc choose(const Conv2dShape& s, const Problem& p,
                                           const dnnl::primitive_attr& attributes, const Hint&... hint) {
-  if (s.algorithm == Conv2dAlgorithm::kWinograd && suits_winograd(s)) {
+  if (DNNL_VERSION_MAJOR < 3 && s.algorithm == Conv2dAlgorithm::kWinograd && winograd_available(s)) {
     const auto winograd =
         describe_convolution<Primitive>(p, dnnl::algorithm::convolution_winograd, attributes, hint...);
     if (winograd) return winograd;
@@ -177,7 +170,7 @@ class Kernel {
 // Calls run(kernel, sample) for each slice, which begins at `sample`; before it set(kernel) for each kernel. See
 // Note [Slices].
 template <typename Set, typename Run>
-void for_each_slice(Operation operation, const Conv2dShape& shape, Arena& arena, Set set, Run run) {
+void for_each_kernel_slice(Operation operation, const Conv2dShape& shape, Arena& arena, Set set, Run run) {
   const std::int64_t whole = shape.batch / kConv2dSlice * kConv2dSlice;
   const auto part = [&](std::int64_t begin, std::int64_t end, std::int64_t size) {
     if (begin == end) return;
@@ -211,7 +204,7 @@ void dnnl_conv2d_forward(const Conv2dShape& shape, const float* input, const flo
     kernel.set_second(weight, arena);
     kernel.set_bias(bias, arena);
   };
-  for_each_slice(Operation::kForward, shape, arena, set, [&](Kernel& kernel, std::int64_t sample) {
+  for_each_kernel_slice(Operation::kForward, shape, arena, set, [&](Kernel& kernel, std::int64_t sample) {
     kernel.set_first(input + sample * input_size(shape), arena);
     kernel.run(output + sample * output_size(shape), arena);
   });
@@ -220,7 +213,7 @@ void dnnl_conv2d_forward(const Conv2dShape& shape, const float* input, const flo
 void dnnl_conv2d_backward_data(const Conv2dShape& shape, const float* grad_output, const float* weight,
                                float* grad_input, Arena& arena) {
   const auto set = [&](Kernel& kernel) { kernel.set_second(weight, arena); };
-  for_each_slice(Operation::kBackwardData, shape, arena, set, [&](Kernel& kernel, std::int64_t sample) {
+  for_each_kernel_slice(Operation::kBackwardData, shape, arena, set, [&](Kernel& kernel, std::int64_t sample) {
     kernel.set_first(grad_output + sample * output_size(shape), arena);
     kernel.run(grad_input + sample * input_size(shape), arena);
   });
@@ -236,7 +229,7 @@ void dnnl_conv2d_backward_weights(const Conv2dShape& shape, const float* input, 
   const auto weight_part = arena.allocate<float>(weight_count), bias_part = arena.allocate<float>(bias_count);
   const auto set = [&](Kernel& kernel) { kernel.set_bias(bias_part.data(), arena); };
   // oneDNN overwrites: the slices are added up here.
-  for_each_slice(Operation::kBackwardWeights, shape, arena, set, [&](Kernel& kernel, std::int64_t sample) {
+  for_each_kernel_slice(Operation::kBackwardWeights, shape, arena, set, [&](Kernel& kernel, std::int64_t sample) {
     kernel.set_first(input + sample * input_size(shape), arena);
     kernel.set_second(grad_output + sample * output_size(shape), arena);
     kernel.run(weight_part.data(), arena);
@@ -259,13 +252,16 @@ std::int64_t channel_block() {
   return block;
 }
 
-bool winograd_available(const Conv2dShape& shape) {
-  if (!suits_winograd(shape)) return false;
-  const KernelScope scope;
-  Conv2dShape slice = shape;
-  slice.batch = kConv2dSlice;
-  return static_cast<bool>(
-      describe_convolution<Forward>(Problem(slice), dnnl::algorithm::convolution_winograd, kernel_attributes()));
+bool dnnl_has_winograd() {
+  if (DNNL_VERSION_MAJOR >= 3) return false;
+  static const bool has = [] {
+    const KernelScope scope;
+    Conv2dShape shape{.batch = kConv2dSlice, .in_channels = 32, .height = 16, .width = 16, .out_channels = 32};
+    shape.kernel_h = shape.kernel_w = 3;
+    return static_cast<bool>(
+        describe_convolution<Forward>(Problem(shape), dnnl::algorithm::convolution_winograd, kernel_attributes()));
+  }();
+  return has;
 }
 
 }  // namespace viva

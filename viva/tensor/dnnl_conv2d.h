@@ -1,4 +1,4 @@
-// Float32 convolutions on oneDNN; see conv2d.h, whose channel_block() and winograd_available() are here too.
+// Float32 convolutions on oneDNN; see conv2d.h, whose channel_block() is here too.
 #pragma once
 
 #include "viva/tensor/conv2d.h"
@@ -12,5 +12,8 @@ void dnnl_conv2d_backward_data(const Conv2dShape& shape, const float* grad_outpu
                                float* grad_input, Arena& arena);
 void dnnl_conv2d_backward_weights(const Conv2dShape& shape, const float* input, const float* grad_output,
                                   float* grad_weight, float* grad_bias, Arena& arena);
+
+// Whether oneDNN has Winograd on this machine, for what winograd_available(): version 2 has it for AVX-512.
+bool dnnl_has_winograd();
 
 }  // namespace viva

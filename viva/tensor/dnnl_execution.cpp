@@ -9,6 +9,12 @@ dnnl::engine& cpu_engine() {
   return engine;
 }
 
+bool dnnl_has(dnnl::cpu_isa isa) {
+  const auto has = static_cast<unsigned>(dnnl::get_effective_cpu_isa()), wanted = static_cast<unsigned>(isa);
+  // An instruction set's number has the bits of those that it includes.
+  return (has & wanted) == wanted;
+}
+
 dnnl::primitive_attr kernel_attributes(bool relu) {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);

@@ -13,6 +13,10 @@ namespace viva {
 
 dnnl::engine& cpu_engine();
 
+// Whether oneDNN has kernels for these instructions here.
+bool dnnl_has(dnnl::cpu_isa isa);
+inline bool dnnl_has_avx512() { return dnnl_has(dnnl::cpu_isa::avx512_core); }
+
 // The attributes of a primitive whose scratch memory comes from an Arena, and whose results may go through a ReLU.
 dnnl::primitive_attr kernel_attributes(bool relu = false);
 
