@@ -2,6 +2,7 @@
 #include "viva/tensor/matmul.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include <algorithm>
 #include <cfenv>
@@ -9,7 +10,9 @@
 #include <limits>
 #include <thread>
 
+#include "viva/tensor/kernel_scope.h"
 #include "viva/tensor/openmp_threads.h"
+#include "viva/tensor/packed_matmul.h"
 #include "viva/tensor/random.h"
 
 namespace viva {
@@ -35,11 +38,11 @@ struct Product {
         b(s.transpose_b ? random_matrix<T>(2, s.n, s.k) : random_matrix<T>(2, s.k, s.n)),
         bias(random_matrix<T>(3, 1, s.n)) {}
 
-  Tensor kernel() const {
+  Tensor kernel(decltype(&matmul<T>) multiply = matmul<T>) const {
     Arena arena;
     Tensor out = Tensor::zeros({shape.m, shape.n}, dtype_of<T>);
-    matmul<T>(shape, a.values<T>().data(), b.values<T>().data(), shape.bias ? bias.values<T>().data() : nullptr,
-              out.mutable_values<T>().data(), arena);
+    multiply(shape, a.values<T>().data(), b.values<T>().data(), shape.bias ? bias.values<T>().data() : nullptr,
+             out.mutable_values<T>().data(), arena);
     return out;
   }
 
@@ -55,6 +58,21 @@ struct Product {
   }
 };
 
+// Sums of k products of numbers up to 1. Roundings of a growing sum mostly cancel: the error is about a sixth of this.
+template <typename T>
+void expect_the_triple_loop(const Product<T>& product, const Tensor& out) {
+  const auto& [m, k, n, transpose_a, transpose_b, bias, relu, precision] = product.shape;
+  const double bound = static_cast<double>(k + 2) * std::numeric_limits<T>::epsilon();
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      ASSERT_NEAR(static_cast<double>(out.row(i).template values<T>()[static_cast<std::size_t>(j)]),
+                  product.plain(i, j), bound)
+          << m << " " << k << " " << n << ", transposes " << transpose_a << transpose_b << ", bias " << bias
+          << ", ReLU " << relu;
+    }
+  }
+}
+
 template <typename T>
 void expect_the_triple_loop() {
   const std::vector<std::int64_t> sizes{0, 1, 3, 17, 64};
@@ -63,16 +81,7 @@ void expect_the_triple_loop() {
       for (const std::int64_t n : sizes) {
         for (int flags = 0; flags < 16; ++flags) {
           const Product<T> product({m, k, n, (flags & 1) != 0, (flags & 2) != 0, (flags & 4) != 0, (flags & 8) != 0});
-          const Tensor out = product.kernel();
-          // Each of k products and sums of numbers up to 1 rounds by at most epsilon times the sum so far.
-          const double bound = static_cast<double>((k + 2) * (k + 2)) * std::numeric_limits<T>::epsilon();
-          for (std::int64_t i = 0; i < m; ++i) {
-            for (std::int64_t j = 0; j < n; ++j) {
-              ASSERT_NEAR(static_cast<double>(out.row(i).template values<T>()[static_cast<std::size_t>(j)]),
-                          product.plain(i, j), bound)
-                  << m << " " << k << " " << n << " flags " << flags;
-            }
-          }
+          expect_the_triple_loop(product, product.kernel());
         }
       }
     }
@@ -81,6 +90,27 @@ void expect_the_triple_loop() {
 
 TEST(Matmul, IsTheTripleLoopInFloat32) { expect_the_triple_loop<float>(); }
 TEST(Matmul, IsTheTripleLoopInFloat64) { expect_the_triple_loop<double>(); }
+
+// viva's own kernel, wherever oneDNN's would be used; sizes below, at and beyond those of its blocks.
+RC_GTEST_PROP(PackedMatmul, IsTheTripleLoop, ()) {
+  const auto size = [](int most) { return static_cast<std::int64_t>(*rc::gen::inRange(1, most)); };
+  const bool transpose_a = *rc::gen::arbitrary<bool>(), transpose_b = *rc::gen::arbitrary<bool>();
+  const Product<float> product({size(60), size(400), size(300), transpose_a, transpose_b, *rc::gen::arbitrary<bool>(),
+                                *rc::gen::arbitrary<bool>()});
+  const KernelScope scope;
+  expect_the_triple_loop(product, product.kernel(packed_matmul));
+}
+
+TEST(PackedMatmul, KeepsNaN) {
+  const KernelScope scope;
+  for (const bool transpose_b : {false, true}) {
+    const Product<float> product({2, 3, 4, false, transpose_b, true, true});
+    product.a.mutable_values<float>()[0] = std::numeric_limits<float>::quiet_NaN();
+    const Tensor out = product.kernel(packed_matmul);
+    for (const float x : out.row(0).values<float>()) EXPECT_TRUE(std::isnan(x));
+    for (const float x : out.row(1).values<float>()) EXPECT_FALSE(std::isnan(x));
+  }
+}
 
 template <typename T>
 void expect_the_same_bits_for_any_host() {

@@ -3,8 +3,10 @@
 #include <Eigen/Core>
 #include <algorithm>
 
+#include "viva/tensor/dnnl_execution.h"
 #include "viva/tensor/dnnl_matmul.h"
 #include "viva/tensor/kernel_scope.h"
+#include "viva/tensor/packed_matmul.h"
 
 namespace viva {
 namespace {
@@ -46,6 +48,7 @@ void matmul<float>(const MatmulShape& shape, const float* a, const float* b, con
                    Arena& arena) {
   const KernelScope scope;
   if (shape.m == 0 || shape.n == 0 || shape.k == 0) return empty_matmul(shape, bias, out);
+  if (shape.precision == Precision::kF32 && !dnnl_has_avx512()) return packed_matmul(shape, a, b, bias, out, arena);
   dnnl_matmul(shape, a, b, bias, out, arena);
 }
 

@@ -9,6 +9,8 @@
 
 #include <hwy/highway.h>
 
+#include "viva/tensor/product-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace viva::winograd::HWY_NAMESPACE {
 namespace {
@@ -290,71 +292,25 @@ void filter_gradient_impl(int64_t count, const float* planes, float* filters) {
   filters_impl<FilterGradient>(count, planes, filters);
 }
 
-// kRows x kVectors vectors of c, held in registers.
-template <int kRows, int kVectors>
-HWY_INLINE void multiply_part(const Product& p, const float* a, const float* b, float* c) {
+void multiply_impl(const Product& p) {
   const BlockTag<16> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  hn::Vec<BlockTag<16>> sums[kRows][kVectors];
-  for (int row = 0; row < kRows; ++row) {
-    for (int v = 0; v < kVectors; ++v) {
-      sums[row][v] = p.accumulate ? hn::LoadU(d, c + row * p.columns + v * lanes) : hn::Zero(d);
-    }
-  }
-  for (int64_t k = 0; k < p.depth; ++k, a += p.a_depth, b += p.columns) {
-    hn::Vec<BlockTag<16>> right[kVectors];
-    for (int v = 0; v < kVectors; ++v) right[v] = hn::LoadU(d, b + v * lanes);
-    for (int row = 0; row < kRows; ++row) {
-      const auto left = hn::Set(d, a[row * p.a_row]);
-      for (int v = 0; v < kVectors; ++v) sums[row][v] = hn::MulAdd(left, right[v], sums[row][v]);
-    }
-  }
-  for (int row = 0; row < kRows; ++row) {
-    for (int v = 0; v < kVectors; ++v) hn::StoreU(sums[row][v], d, c + row * p.columns + v * lanes);
-  }
-}
-
-// All rows of kVectors vectors of columns, in parts of nearly even height, at most six.
-template <int kVectors>
-HWY_INLINE void multiply_columns(const Product& p, const float* a, const float* b, float* c) {
-  const int64_t parts = (p.rows + 5) / 6;
-  for (int64_t part = 0, row = 0; part < parts; ++part) {
-    const int64_t height = (p.rows - row + parts - part - 1) / (parts - part);
-    const float* const from = a + row * p.a_row;
-    float* const to = c + row * p.columns;
-    switch (height) {
-      case 6:
-        multiply_part<6, kVectors>(p, from, b, to);
-        break;
-      case 5:
-        multiply_part<5, kVectors>(p, from, b, to);
-        break;
-      case 4:
-        multiply_part<4, kVectors>(p, from, b, to);
-        break;
-      case 3:
-        multiply_part<3, kVectors>(p, from, b, to);
-        break;
-      case 2:
-        multiply_part<2, kVectors>(p, from, b, to);
-        break;
-      default:
-        multiply_part<1, kVectors>(p, from, b, to);
-        break;
-    }
-    row += height;
-  }
-}
-
-void multiply_impl(const Product& p) {
-  const auto lanes = static_cast<int64_t>(hn::Lanes(BlockTag<16>()));
   for (int64_t plane = 0; plane < kPlanes; ++plane) {
-    const float* const a = p.a + plane * p.a_plane;
-    const float* const b = p.b + plane * p.b_plane;
-    float* const c = p.c + plane * p.c_plane;
-    int64_t column = 0;
-    for (; column + 2 * lanes <= p.columns; column += 2 * lanes) multiply_columns<2>(p, a, b + column, c + column);
-    for (; column < p.columns; column += lanes) multiply_columns<1>(p, a, b + column, c + column);
+    viva::HWY_NAMESPACE::ProductPart part{.rows = p.rows,
+                                          .depth = p.depth,
+                                          .a = p.a + plane * p.a_plane,
+                                          .a_row = p.a_row,
+                                          .a_depth = p.a_depth,
+                                          .b = p.b + plane * p.b_plane,
+                                          .b_row = p.columns,
+                                          .c = p.c + plane * p.c_plane,
+                                          .c_row = p.columns,
+                                          .accumulate = p.accumulate};
+    const float* const end = part.b + p.columns;
+    for (; part.b + 2 * lanes <= end; part.b += 2 * lanes, part.c += 2 * lanes) {
+      viva::HWY_NAMESPACE::MultiplyPart<2>(d, part);
+    }
+    for (; part.b < end; part.b += lanes, part.c += lanes) viva::HWY_NAMESPACE::MultiplyPart<1>(d, part);
   }
 }
 

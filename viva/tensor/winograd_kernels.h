@@ -48,9 +48,9 @@ void transform_output_gradient(const Tiling& tiling, Tiles tiles, const float* i
 void transform_filters(std::int64_t count, const float* filters, float* planes);
 void transform_filter_gradients(std::int64_t count, const float* planes, float* filters);
 
-// c(row, column) = Σ a(row, k) · b(k, column) in each plane, added to what c had where `accumulate`; every element sums
-// over k from the first to the last. a(row, k) is a[row · a_row + k · a_depth]; b and c are row-major, `columns` a
-// multiple of 16.
+// c(row, column) = Σ a(row, k) · b(k, column) in each plane, over k from the first to the last; the sum is added to
+// what c had where `accumulate`. a(row, k) is a[row · a_row + k · a_depth]; b and c are row-major, `columns` a multiple
+// of 16.
 struct Product {
   std::int64_t rows, columns, depth;
   const float* a;
