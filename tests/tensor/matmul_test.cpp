@@ -10,6 +10,7 @@
 #include <limits>
 #include <thread>
 
+#include "tests/tensor/guarded.h"
 #include "viva/tensor/kernel_scope.h"
 #include "viva/tensor/openmp_threads.h"
 #include "viva/tensor/packed_matmul.h"
@@ -91,6 +92,21 @@ void expect_the_triple_loop() {
 TEST(Matmul, IsTheTripleLoopInFloat32) { expect_the_triple_loop<float>(); }
 TEST(Matmul, IsTheTripleLoopInFloat64) { expect_the_triple_loop<double>(); }
 
+// The product by packed_matmul() with operands between forbidden pages.
+Tensor guarded_product(const Product<float>& product, test::Guard guard) {
+  const auto copy = [&](const Tensor& x) {
+    return test::Guarded(guard, x.values<float>().data(), x.values<float>().size());
+  };
+  const auto a = copy(product.a), b = copy(product.b), bias = copy(product.bias);
+  Tensor result = Tensor::zeros({product.shape.m, product.shape.n});
+  const std::span<float> results = result.mutable_values<float>();
+  const test::Guarded out(guard, results.size());
+  Arena arena;
+  packed_matmul(product.shape, a.data(), b.data(), bias.data(), out.data(), arena);
+  std::copy_n(out.data(), results.size(), results.begin());
+  return result;
+}
+
 // viva's own kernel, wherever oneDNN's would be used; sizes below, at and beyond those of its blocks.
 RC_GTEST_PROP(PackedMatmul, IsTheTripleLoop, ()) {
   const auto size = [](int most) { return static_cast<std::int64_t>(*rc::gen::inRange(1, most)); };
@@ -98,7 +114,11 @@ RC_GTEST_PROP(PackedMatmul, IsTheTripleLoop, ()) {
   const Product<float> product({size(60), size(400), size(300), transpose_a, transpose_b, *rc::gen::arbitrary<bool>(),
                                 *rc::gen::arbitrary<bool>()});
   const KernelScope scope;
-  expect_the_triple_loop(product, product.kernel(packed_matmul));
+  const Tensor out = product.kernel(packed_matmul);
+  expect_the_triple_loop(product, out);
+  for (const auto guard : {test::Guard::kBefore, test::Guard::kBehind}) {
+    EXPECT_TRUE(bitwise_equal(guarded_product(product, guard), out));
+  }
 }
 
 TEST(PackedMatmul, KeepsNaN) {

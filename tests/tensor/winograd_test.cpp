@@ -3,12 +3,53 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/tensor/conv2d_cases.h"
+#include "tests/tensor/guarded.h"
 #include "viva/tensor/kernel_scope.h"
 #include "viva/tensor/shallow_conv2d.h"
 
 namespace viva {
 namespace {
+
+std::size_t count_of(const Shape& shape) { return static_cast<std::size_t>(element_count(shape)); }
+
+// The operations `kFunction` with operands between forbidden pages.
+template <auto kFunction>
+void guarded_forward(const Conv2dShape& s, const float* input, const float* weight, const float* bias, float* output,
+                     Arena& arena) {
+  for (const auto guard : {test::Guard::kBefore, test::Guard::kBehind}) {
+    const test::Guarded x(guard, input, count_of(s.input_shape())), w(guard, weight, count_of(s.weight_shape()));
+    const test::Guarded b(guard, bias, count_of({s.bias ? s.out_channels : 0}));
+    const test::Guarded y(guard, count_of(s.output_shape()));
+    kFunction(s, x.data(), w.data(), s.bias ? b.data() : nullptr, y.data(), arena);
+    std::copy_n(y.data(), count_of(s.output_shape()), output);
+  }
+}
+template <auto kFunction>
+void guarded_backward_data(const Conv2dShape& s, const float* grad_output, const float* weight, float* grad_input,
+                           Arena& arena) {
+  for (const auto guard : {test::Guard::kBefore, test::Guard::kBehind}) {
+    const test::Guarded dy(guard, grad_output, count_of(s.output_shape()));
+    const test::Guarded w(guard, weight, count_of(s.weight_shape())), dx(guard, count_of(s.input_shape()));
+    kFunction(s, dy.data(), w.data(), dx.data(), arena);
+    std::copy_n(dx.data(), count_of(s.input_shape()), grad_input);
+  }
+}
+template <auto kFunction>
+void guarded_backward_weights(const Conv2dShape& s, const float* input, const float* grad_output, float* grad_weight,
+                              float* grad_bias, Arena& arena) {
+  const std::size_t biases = count_of({s.bias ? s.out_channels : 0});
+  for (const auto guard : {test::Guard::kBefore, test::Guard::kBehind}) {
+    const test::Guarded x(guard, input, count_of(s.input_shape()));
+    const test::Guarded dy(guard, grad_output, count_of(s.output_shape()));
+    const test::Guarded dw(guard, count_of(s.weight_shape())), db(guard, biases);
+    kFunction(s, x.data(), dy.data(), dw.data(), db.data(), arena);
+    std::copy_n(dw.data(), count_of(s.weight_shape()), grad_weight);
+    std::copy_n(db.data(), biases, grad_bias);
+  }
+}
 
 // Calls f(shape) with several batches, blocks, and uses of bias and ReLU.
 template <typename F>
@@ -36,7 +77,8 @@ TEST(WinogradKernels, AreTheReference) {
       shape.padding_h = padding;
       shape.padding_w = padding / 2;
       for_each_variant(shape, [&](const Conv2dShape& variant) {
-        expect_the_reference(variant, {winograd_forward, winograd_backward_data, winograd_backward_weights});
+        expect_the_reference(variant, {guarded_forward<winograd_forward>, guarded_backward_data<winograd_backward_data>,
+                                       guarded_backward_weights<winograd_backward_weights>});
         ++cases;
       });
     }
@@ -63,7 +105,7 @@ TEST(ShallowKernels, AreTheReference) {
       shape.padding_w = padding / 2;
       for_each_variant(shape, [&](const Conv2dShape& variant) {
         if (!is_shallow(variant)) return;
-        expect_the_reference(variant, {.backward_weights = shallow_backward_weights});
+        expect_the_reference(variant, {.backward_weights = guarded_backward_weights<shallow_backward_weights>});
         ++cases;
       });
     }
