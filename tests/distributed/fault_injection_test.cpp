@@ -7,6 +7,7 @@
 #include <string>
 #include <thread>
 
+#include "tests/distributed/faulty.h"
 #include "tests/distributed/processes.h"
 #include "tests/distributed/regression.h"
 #include "viva/distributed/trainer.h"
@@ -83,9 +84,7 @@ class FaultInjection : public test::ProcessTest {
   const data::DataLoader loader_{test::random_dataset<float>(64, 3), {.batch_size = 1, .shuffle = true}};
 
   TrainerOptions processes() const {
-    TrainerOptions options;
-    options.executors = 2;
-    options.kind = ExecutorKind::kProcesses;
+    TrainerOptions options = test::processes(2);
     options.step_timeout = std::chrono::milliseconds(500);
     return options;
   }

@@ -4,7 +4,6 @@
 #include <rapidcheck/gtest.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -103,9 +102,7 @@ TEST_F(Processes, AWorkerThatClosesAllDescriptorsComputesOn) {
   const TrainConfig config{.num_workers = 4, .batches_per_step = 6};
   const auto params = test::random_params<float>(3);
   const SharedCounter attempts;
-  const auto close_all = [](auto) {
-    if (::syscall(SYS_close_range, 0U, ~0U, 0U) != 0) std::abort();
-  };
+  const auto close_all = [](auto) { test::close_all_descriptors(); };
   Trainer trainer(config, params, optim::adam(0.1), seeded_loader(), faulty(attempts, 1, close_all), processes(2));
   EXPECT_EQ(trainer.run(10), 10);
   EXPECT_EQ(attempts.value(), 1);

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstddef>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -34,6 +36,10 @@ inline std::vector<pid_t> worker_processes() {
 
 inline void kill_workers() {
   for (const pid_t worker : worker_processes()) ::kill(worker, SIGKILL);
+}
+
+inline void close_all_descriptors() {
+  if (::syscall(SYS_close_range, 0U, ~0U, 0U) != 0) std::abort();
 }
 
 inline std::size_t open_descriptors(pid_t pid = ::getpid()) {

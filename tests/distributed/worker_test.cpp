@@ -3,12 +3,10 @@
 #include "viva/distributed/worker.h"
 
 #include <gmock/gmock.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -298,10 +296,7 @@ TEST_F(ActorProcess, ASignalIsNamed) {
 
 // A broken connection ends the wait for all of them, long before the time is over.
 TEST_F(ActorProcess, AConnectionThatBreaksInTheMiddleEndsTheWait) {
-  const Workers workers = spawn_workers(2, failing([] {
-                                          if (::syscall(SYS_close_range, 0U, ~0U, 0U) != 0) std::abort();
-                                        }),
-                                        WorkerKind::kProcesses);
+  const Workers workers = spawn_workers(2, failing(test::close_all_descriptors), WorkerKind::kProcesses);
   send_all(workers);
   const auto begin = Worker::Clock::now();
   try {

@@ -191,7 +191,7 @@ inline double bound(std::int64_t terms) {
   return static_cast<double>(terms + 2) * std::numeric_limits<float>::epsilon();
 }
 
-// Winograd's transforms multiply by up to 8 and back: its errors have been up to six times the direct algorithm's.
+// Winograd's transforms round on their own: its errors have been up to six times the direct algorithm's.
 inline constexpr double kWinogradFactor = 8;
 
 inline void expect_the_reference(const Conv2dShape& s, const Conv2dFunctions<float>& functions = {}) {

@@ -11,6 +11,7 @@
 #include <hwy/highway.h>
 
 #include "viva/tensor/math-inl.h"
+#include "viva/tensor/transpose.h"
 #include "viva/tensor/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -96,10 +97,9 @@ void multiply(const Product<T>& p) {
 
 // out(columns, rows) = x(rows, columns)ᵀ.
 template <typename T>
-void transpose(const T* x, size_t x_row, size_t rows, size_t columns, T* out) {
-  for (size_t c = 0; c < columns; ++c) {
-    for (size_t r = 0; r < rows; ++r) out[c * rows + r] = x[r * x_row + c];
-  }
+void transpose_head(const T* x, size_t x_row, size_t rows, size_t columns, T* out) {
+  const auto count = static_cast<int64_t>(rows);
+  transpose<T>(x, static_cast<int64_t>(x_row), count, static_cast<int64_t>(columns), out, count);
 }
 
 // Row i of the scores becomes softmax(factor · its first i + 1 elements), and zero behind them.
@@ -169,7 +169,7 @@ void forward_impl(const AttentionShape& shape, const T* qkv, T* weights, T* out,
   for (std::int64_t b = 0; b < shape.batch; ++b) {
     for (std::int64_t h = 0; h < shape.heads; ++h, weights += length * length) {
       const T *const q = qkv + head.qkv_begin(b, h), *const k = q + head.channels, *const v = k + head.channels;
-      transpose(k, row, length, size, keys);
+      transpose_head(k, row, length, size, keys);
       multiply<T>({.a = q,
                    .a_row = row,
                    .a_column = 1,
@@ -218,7 +218,7 @@ void backward_impl(const AttentionShape& shape, const T* qkv, const T* weights, 
                    .n = size,
                    .k = length,
                    .terms = Terms::kFrom});
-      transpose(v, row, length, size, values);
+      transpose_head(v, row, length, size, values);
       multiply<T>({.a = dy,
                    .a_row = head.channels,
                    .a_column = 1,

@@ -2,22 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include "viva/tensor/transpose.h"
 
 namespace viva {
 namespace {
-
-// to[column * rows + row] = from[row * columns + column], in tiles that stay in the first cache.
-template <typename T>
-void transpose(const T* from, std::int64_t rows, std::int64_t columns, T* to) {
-  constexpr std::int64_t kTile = 16;
-  for (std::int64_t row_begin = 0; row_begin < rows; row_begin += kTile) {
-    const std::int64_t row_end = std::min(row_begin + kTile, rows);
-    for (std::int64_t column = 0; column < columns; ++column) {
-      for (std::int64_t row = row_begin; row < row_end; ++row) to[column * rows + row] = from[row * columns + column];
-    }
-  }
-}
 
 // The number of blocks; each is a matrix of `block` channels and this many pixels.
 struct Blocks {
@@ -39,7 +27,7 @@ template <typename T>
 void to_channel_blocks(const Shape& shape, std::int64_t block, const T* plain, T* blocked) {
   const auto [count, pixels] = blocks_of(shape, block);
   for (std::int64_t i = 0; i < count * block * pixels; i += block * pixels) {
-    transpose(plain + i, block, pixels, blocked + i);
+    transpose<T>(plain + i, pixels, block, pixels, blocked + i, block);
   }
 }
 
@@ -47,7 +35,7 @@ template <typename T>
 void from_channel_blocks(const Shape& shape, std::int64_t block, const T* blocked, T* plain) {
   const auto [count, pixels] = blocks_of(shape, block);
   for (std::int64_t i = 0; i < count * block * pixels; i += block * pixels) {
-    transpose(blocked + i, pixels, block, plain + i);
+    transpose<T>(blocked + i, block, pixels, block, plain + i, pixels);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <hwy/highway.h>
 
 #include "viva/tensor/product-inl.h"
+#include "viva/tensor/transpose.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace viva::packed::HWY_NAMESPACE {
@@ -19,57 +20,6 @@ using Tag = hn::CappedTag<float, 16>;
 
 constexpr int64_t kWidestPanel = 32;
 HWY_INLINE int64_t panel_width() { return 2 * static_cast<int64_t>(hn::Lanes(Tag())); }
-
-// Rows of a tile that are transposed together, four columns at a time.
-#if HWY_MAX_BYTES >= 32
-constexpr int64_t kTileRows = 8;
-#else
-constexpr int64_t kTileRows = 4;
-#endif
-
-// kTileRows x 4 elements: to[column · to_stride + row] = from[row · from_stride + column].
-HWY_INLINE void transpose_tile(const float* from, int64_t from_stride, float* to, int64_t to_stride) {
-#if HWY_TARGET == HWY_SCALAR
-  for (int64_t i = 0; i < 16; ++i) to[i % 4 * to_stride + i / 4] = from[i / 4 * from_stride + i % 4];
-#else
-  const hn::FixedTag<float, kTileRows> d;
-  const hn::FixedTag<float, 4> four;
-  const auto load = [&](int64_t row) HWY_ATTR {
-    const auto low = hn::LoadU(four, from + row * from_stride);
-#if HWY_MAX_BYTES >= 32
-    return hn::Combine(d, hn::LoadU(four, from + (row + 4) * from_stride), low);
-#else
-    return low;
-#endif
-  };
-  const auto row0 = load(0), row1 = load(1), row2 = load(2), row3 = load(3);
-  const auto even_low = hn::InterleaveLower(d, row0, row2), odd_low = hn::InterleaveLower(d, row1, row3);
-  const auto even_high = hn::InterleaveUpper(d, row0, row2), odd_high = hn::InterleaveUpper(d, row1, row3);
-  hn::StoreU(hn::InterleaveLower(d, even_low, odd_low), d, to);
-  hn::StoreU(hn::InterleaveUpper(d, even_low, odd_low), d, to + to_stride);
-  hn::StoreU(hn::InterleaveLower(d, even_high, odd_high), d, to + 2 * to_stride);
-  hn::StoreU(hn::InterleaveUpper(d, even_high, odd_high), d, to + 3 * to_stride);
-#endif
-}
-
-// The same for (rows, columns).
-void transpose(const float* from, int64_t from_stride, int64_t rows, int64_t columns, float* to, int64_t to_stride) {
-  const int64_t whole_rows = rows / kTileRows * kTileRows, whole_columns = columns / 4 * 4;
-  const auto part = [&](int64_t row_begin, int64_t row_end, int64_t column_begin) {
-    for (int64_t row = row_begin; row < row_end; ++row) {
-      for (int64_t column = column_begin; column < columns; ++column) {
-        to[column * to_stride + row] = from[row * from_stride + column];
-      }
-    }
-  };
-  for (int64_t row = 0; row < whole_rows; row += kTileRows) {
-    for (int64_t column = 0; column < whole_columns; column += 4) {
-      transpose_tile(from + row * from_stride + column, from_stride, to + column * to_stride + row, to_stride);
-    }
-  }
-  part(0, whole_rows, whole_columns);
-  part(whole_rows, rows, 0);
-}
 
 // (depth, columns) of a matrix as a panel (depth, panel), zeros behind the columns.
 void pack(const View& from, int64_t depth, int64_t columns, float* panel) {

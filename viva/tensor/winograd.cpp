@@ -20,7 +20,7 @@ constexpr std::int64_t kTilesAtATime = 24;
 // A plane more than a multiple of a page away would fall on the same lines of the cache as the others.
 Planes make_planes(std::int64_t channels, Arena& arena) {
   const std::int64_t plane = kTilesAtATime * channels + 16;
-  return {arena.allocate<float>(static_cast<std::size_t>(kPlanes * plane)).data(), plane};
+  return {arena.allocate<float>(static_cast<std::size_t>(kPlanes * plane)).data(), plane, channels};
 }
 
 // Images that come in (batch, channels, height, width) are brought into blocks of 16 channels, and back.
@@ -101,7 +101,7 @@ void for_each_filter(const Conv2dShape& s, FilterOrder order, F f) {
 std::int64_t filters_in(const Conv2dShape& s) { return s.in_channels * s.out_channels; }
 
 // The transformed filters: 36 matrices in that order.
-const float* transformed_filters(const Conv2dShape& s, const float* weight, FilterOrder order, Arena& arena) {
+Planes transformed_filters(const Conv2dShape& s, const float* weight, FilterOrder order, Arena& arena) {
   const std::int64_t count = filters_in(s);
   float* const planes = arena.allocate<float>(static_cast<std::size_t>(kPlanes * count)).data();
   const Arena::Scope scope(arena);
@@ -110,7 +110,7 @@ const float* transformed_filters(const Conv2dShape& s, const float* weight, Filt
     for (std::int64_t e = 0; e < 9; ++e) filters[e * count + to] = weight[from + e];
   });
   winograd::transform_filters(count, filters, planes);
-  return planes;
+  return {planes, count, order == FilterOrder::kInOut ? s.out_channels : s.in_channels};
 }
 
 // Adds the gradients of one slice.
@@ -120,30 +120,19 @@ void add_slice(const Conv2dShape& s, const float* input, const float* grad_outpu
   const float* const in_image = input_of(s).in_blocks(input, arena);
   const float* const out_image = output_of(s).in_blocks(grad_output, arena);
   const std::int64_t count = filters_in(s);
-  const auto sums = arena.allocate<float>(static_cast<std::size_t>(kPlanes * count));
+  const Planes sums{arena.allocate<float>(static_cast<std::size_t>(kPlanes * count)).data(), count, s.out_channels};
   const auto bias_sums = arena.allocate<float>(static_cast<std::size_t>(s.out_channels));
-  std::fill(sums.begin(), sums.end(), 0.0F);
+  std::fill_n(sums.data, kPlanes * count, 0.0F);
   std::fill(bias_sums.begin(), bias_sums.end(), 0.0F);
   const Planes in = make_planes(s.in_channels, arena), out = make_planes(s.out_channels, arena);
+  const Tiling in_tiling = tiling_of_input(s), out_tiling = tiling_of_output(s);
   for_each_run(s, [&](Tiles tiles) {
-    winograd::transform_input(tiling_of_input(s), tiles, in_image, in);
-    winograd::transform_output_gradient(tiling_of_output(s), tiles, out_image, out,
-                                        s.bias ? bias_sums.data() : nullptr);
-    winograd::multiply_planes({.rows = s.in_channels,
-                               .columns = s.out_channels,
-                               .depth = tiles.count,
-                               .a = in.data,
-                               .a_row = 1,
-                               .a_depth = s.in_channels,
-                               .a_plane = in.plane,
-                               .b = out.data,
-                               .b_plane = out.plane,
-                               .c = sums.data(),
-                               .c_plane = count,
-                               .accumulate = true});
+    winograd::transform_input(in_tiling, tiles, in_image, in);
+    winograd::transform_output_gradient(out_tiling, tiles, out_image, out, s.bias ? bias_sums.data() : nullptr);
+    winograd::add_transposed_products(tiles.count, in, out, sums);
   });
   float* const filters = arena.allocate<float>(static_cast<std::size_t>(9 * count)).data();
-  winograd::transform_filter_gradients(count, sums.data(), filters);
+  winograd::transform_filter_gradients(count, sums.data, filters);
   for_each_filter(s, FilterOrder::kInOut, [&](std::int64_t to, std::int64_t from) {
     for (std::int64_t e = 0; e < 9; ++e) grad_weight[to + e] += filters[e * count + from];
   });
@@ -163,23 +152,13 @@ void winograd_forward(const Conv2dShape& s, const float* input, const float* wei
   const Arena::Scope scope(arena);
   const float* const image = input_of(s).in_blocks(input, arena);
   float* const result = output_of(s).to_write(output, arena);
-  const float* const filters = transformed_filters(s, weight, FilterOrder::kInOut, arena);
+  const Planes filters = transformed_filters(s, weight, FilterOrder::kInOut, arena);
   const Planes in = make_planes(s.in_channels, arena), out = make_planes(s.out_channels, arena);
+  const Tiling in_tiling = tiling_of_input(s), out_tiling = tiling_of_output(s);
   for_each_run(s, [&](Tiles tiles) {
-    winograd::transform_input(tiling_of_input(s), tiles, image, in);
-    winograd::multiply_planes({.rows = tiles.count,
-                               .columns = s.out_channels,
-                               .depth = s.in_channels,
-                               .a = in.data,
-                               .a_row = s.in_channels,
-                               .a_depth = 1,
-                               .a_plane = in.plane,
-                               .b = filters,
-                               .b_plane = filters_in(s),
-                               .c = out.data,
-                               .c_plane = out.plane,
-                               .accumulate = false});
-    winograd::transform_output(tiling_of_output(s), tiles, out, s.bias ? bias : nullptr, s.relu, result);
+    winograd::transform_input(in_tiling, tiles, image, in);
+    winograd::multiply_planes(tiles.count, in, filters, out);
+    winograd::transform_output(out_tiling, tiles, out, s.bias ? bias : nullptr, s.relu, result);
   });
   output_of(s).give(result, output);
 }
@@ -190,23 +169,13 @@ void winograd_backward_data(const Conv2dShape& s, const float* grad_output, cons
   const float* const image = output_of(s).in_blocks(grad_output, arena);
   float* const result = input_of(s).to_write(grad_input, arena);
   std::fill_n(result, input_of(s).size(), 0.0F);
-  const float* const filters = transformed_filters(s, weight, FilterOrder::kOutIn, arena);
+  const Planes filters = transformed_filters(s, weight, FilterOrder::kOutIn, arena);
   const Planes out = make_planes(s.out_channels, arena), in = make_planes(s.in_channels, arena);
+  const Tiling in_tiling = tiling_of_input(s), out_tiling = tiling_of_output(s);
   for_each_run(s, [&](Tiles tiles) {
-    winograd::transform_output_gradient(tiling_of_output(s), tiles, image, out, nullptr);
-    winograd::multiply_planes({.rows = tiles.count,
-                               .columns = s.in_channels,
-                               .depth = s.out_channels,
-                               .a = out.data,
-                               .a_row = s.out_channels,
-                               .a_depth = 1,
-                               .a_plane = out.plane,
-                               .b = filters,
-                               .b_plane = filters_in(s),
-                               .c = in.data,
-                               .c_plane = in.plane,
-                               .accumulate = false});
-    winograd::add_input_gradient(tiling_of_input(s), tiles, in, result);
+    winograd::transform_output_gradient(out_tiling, tiles, image, out, nullptr);
+    winograd::multiply_planes(tiles.count, out, filters, in);
+    winograd::add_input_gradient(in_tiling, tiles, in, result);
   });
   input_of(s).give(result, grad_input);
 }

@@ -292,26 +292,36 @@ void filter_gradient_impl(int64_t count, const float* planes, float* filters) {
   filters_impl<FilterGradient>(count, planes, filters);
 }
 
-void multiply_impl(const Product& p) {
+// `part` without its pointers; all of its columns, in each plane.
+void multiply_each(viva::HWY_NAMESPACE::ProductPart part, Planes a, Planes b, Planes c) {
   const BlockTag<16> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  part.b_row = part.c_row = c.columns;
   for (int64_t plane = 0; plane < kPlanes; ++plane) {
-    viva::HWY_NAMESPACE::ProductPart part{.rows = p.rows,
-                                          .depth = p.depth,
-                                          .a = p.a + plane * p.a_plane,
-                                          .a_row = p.a_row,
-                                          .a_depth = p.a_depth,
-                                          .b = p.b + plane * p.b_plane,
-                                          .b_row = p.columns,
-                                          .c = p.c + plane * p.c_plane,
-                                          .c_row = p.columns,
-                                          .accumulate = p.accumulate};
-    const float* const end = part.b + p.columns;
+    part.a = a.data + plane * a.plane;
+    part.b = b.data + plane * b.plane;
+    part.c = c.data + plane * c.plane;
+    const float* const end = part.b + c.columns;
     for (; part.b + 2 * lanes <= end; part.b += 2 * lanes, part.c += 2 * lanes) {
       viva::HWY_NAMESPACE::MultiplyPart<2>(d, part);
     }
     for (; part.b < end; part.b += lanes, part.c += lanes) viva::HWY_NAMESPACE::MultiplyPart<1>(d, part);
   }
+}
+void multiply_impl(int64_t rows, Planes a, Planes b, Planes c) {
+  viva::HWY_NAMESPACE::ProductPart part{};
+  part.rows = rows;
+  part.depth = part.a_row = a.columns;
+  part.a_depth = 1;
+  multiply_each(part, a, b, c);
+}
+void add_transposed_impl(int64_t rows, Planes a, Planes b, Planes c) {
+  viva::HWY_NAMESPACE::ProductPart part{};
+  part.rows = part.a_depth = a.columns;
+  part.depth = rows;
+  part.a_row = 1;
+  part.accumulate = true;
+  multiply_each(part, a, b, c);
 }
 
 }  // namespace
@@ -328,6 +338,7 @@ HWY_EXPORT(output_gradient_impl);
 HWY_EXPORT(filter_transform_impl);
 HWY_EXPORT(filter_gradient_impl);
 HWY_EXPORT(multiply_impl);
+HWY_EXPORT(add_transposed_impl);
 
 void transform_input(const Tiling& tiling, Tiles tiles, const float* image, Planes to) {
   HWY_DYNAMIC_DISPATCH(input_impl)(tiling, tiles, image, to);
@@ -347,7 +358,12 @@ void transform_filters(std::int64_t count, const float* filters, float* planes) 
 void transform_filter_gradients(std::int64_t count, const float* planes, float* filters) {
   HWY_DYNAMIC_DISPATCH(filter_gradient_impl)(count, planes, filters);
 }
-void multiply_planes(const Product& product) { HWY_DYNAMIC_DISPATCH(multiply_impl)(product); }
+void multiply_planes(std::int64_t rows, Planes a, Planes b, Planes c) {
+  HWY_DYNAMIC_DISPATCH(multiply_impl)(rows, a, b, c);
+}
+void add_transposed_products(std::int64_t rows, Planes a, Planes b, Planes c) {
+  HWY_DYNAMIC_DISPATCH(add_transposed_impl)(rows, a, b, c);
+}
 
 }  // namespace viva::winograd
 #endif

@@ -7,7 +7,6 @@
 // around 1: results are rounded half as much as with the usual 1 and 2.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 namespace viva::winograd {
@@ -23,10 +22,11 @@ struct Tiling {
   std::int64_t padding_h, padding_w;
 };
 
-// Transformed tiles: element p of tile t's channel c is data[p · plane + t · channels + c].
+// 36 row-major matrices, `plane` elements apart: of transformed tiles, each a row of its channels, or of transformed
+// filters.
 struct Planes {
   float* data;
-  std::int64_t plane;
+  std::int64_t plane, columns;
 };
 
 // A run of tiles, counted through all images of the batch.
@@ -48,19 +48,9 @@ void transform_output_gradient(const Tiling& tiling, Tiles tiles, const float* i
 void transform_filters(std::int64_t count, const float* filters, float* planes);
 void transform_filter_gradients(std::int64_t count, const float* planes, float* filters);
 
-// c(row, column) = Σ a(row, k) · b(k, column) in each plane, over k from the first to the last; the sum is added to
-// what c had where `accumulate`. a(row, k) is a[row · a_row + k · a_depth]; b and c are row-major, `columns` a multiple
-// of 16.
-struct Product {
-  std::int64_t rows, columns, depth;
-  const float* a;
-  std::int64_t a_row, a_depth, a_plane;
-  const float* b;
-  std::int64_t b_plane;
-  float* c;
-  std::int64_t c_plane;
-  bool accumulate;
-};
-void multiply_planes(const Product& product);
+// In each plane c = a · b, and c += aᵀ · b, where a has `rows` rows. Sums run from the first term to the last; b and c
+// have a multiple of 16 columns.
+void multiply_planes(std::int64_t rows, Planes a, Planes b, Planes c);
+void add_transposed_products(std::int64_t rows, Planes a, Planes b, Planes c);
 
 }  // namespace viva::winograd
